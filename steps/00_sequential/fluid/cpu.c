@@ -75,7 +75,8 @@ static float relax_colour(float *x, const float *x0, int colour, float a, float 
     for (int i = 1; i <= g.nx; i++)
         for (int j = 1; j <= g.ny; j++)
             for (int k = 1 + (i + j + colour) % 2; k <= g.nz; k += 2)
-                max_change = maximum(max_change, relax_cell(x, x0, g, i, j, k, a, c));
+                max_change = maximum(max_change,
+                                     relax_cell(x, x0, g, (position){i, j, k}, a, c));
     return max_change;
 }
 
@@ -87,7 +88,8 @@ static float relax_all(float *x, const float *x0, float a, float c)
     for (int i = 1; i <= g.nx; i++)
         for (int j = 1; j <= g.ny; j++)
             for (int k = 1; k <= g.nz; k++)
-                max_change = maximum(max_change, relax_cell(x, x0, g, i, j, k, a, c));
+                max_change = maximum(max_change,
+                                     relax_cell(x, x0, g, (position){i, j, k}, a, c));
     return max_change;
 }
 
@@ -116,7 +118,8 @@ static void advect(float *d, const float *d0, const float *u, const float *v,
     for (int i = 1; i <= g.nx; i++)
         for (int j = 1; j <= g.ny; j++)
             for (int k = 1; k <= g.nz; k++)
-                advect_cell(d, d0, u, v, w, g, i, j, k, s.dt);
+                d[cell_index(g, i, j, k)] =
+                    advected_value(d0, u, v, w, g, (position){i, j, k}, s.dt);
 }
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
@@ -131,7 +134,8 @@ static void divergence(const float *u, const float *v, const float *w, float *p,
     for (int i = 1; i <= g.nx; i++)
         for (int j = 1; j <= g.ny; j++)
             for (int k = 1; k <= g.nz; k++)
-                divergence_cell(u, v, w, p, div, g, i, j, k, longest_side(g));
+                divergence_cell(u, v, w, p, div, g, (position){i, j, k},
+                                longest_side(g));
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
@@ -145,7 +149,8 @@ static void gradient(float *u, float *v, float *w, const float *p)
 {
     for (int i = 1; i <= g.nx; i++)
         for (int j = 1; j <= g.ny; j++)
-            for (int k = 1; k <= g.nz; k++) gradient_cell(u, v, w, p, g, i, j, k);
+            for (int k = 1; k <= g.nz; k++)
+                gradient_cell(u, v, w, p, g, (position){i, j, k});
 }
 
 void fluid_gradient(int u, int v, int w, int p)

@@ -36,10 +36,11 @@ static float maximum(float a, float b)
 
 /* Relaxes one cell towards the solution of c x - a (sum of neighbours) = x0. Returns
  * its absolute change. */
-static float relax_cell(float *x, const float *x0, grid g, int i, int j, int k, float a,
+static float relax_cell(float *x, const float *x0, grid g, position at, float a,
                         float c)
 {
-    int idx = cell_index(g, i, j, k), row = row_stride(g), plane = plane_stride(g);
+    int idx = cell_index(g, at.i, at.j, at.k);
+    int row = row_stride(g), plane = plane_stride(g);
     float old_value = x[idx];
     x[idx] = (x0[idx] + a * (x[idx - 1] + x[idx + 1] + x[idx - row] + x[idx + row] +
                              x[idx - plane] + x[idx + plane])) /
@@ -76,34 +77,36 @@ static float backtrace(int cell, float distance, int n)
     return x < n + 0.5f ? x : n + 0.5f;
 }
 
-/* Semi-Lagrangian advection of one cell: interpolates d0 trilinearly at the point from
- * which the flow (u, v, w) reaches the cell in dt. Velocity is in box lengths per
- * unit of time; a box is n cells long. */
-static void advect_cell(float *d, const float *d0, const float *u, const float *v,
-                        const float *w, grid g, int i, int j, int k, float dt)
+/* Semi-Lagrangian advection: returns d0 at the point from which the flow (u, v, w)
+ * reaches a cell in dt, by trilinear interpolation. Velocity is in box lengths per unit
+ * of time; a box is n cells long. */
+static float advected_value(const float *d0, const float *u, const float *v,
+                            const float *w, grid g, position at, float dt)
 {
-    int idx = cell_index(g, i, j, k), row = row_stride(g), plane = plane_stride(g);
-    float x = backtrace(i, dt * g.nx * u[idx], g.nx);
-    float y = backtrace(j, dt * g.ny * v[idx], g.ny);
-    float z = backtrace(k, dt * g.nz * w[idx], g.nz);
+    int idx = cell_index(g, at.i, at.j, at.k);
+    int row = row_stride(g), plane = plane_stride(g);
+    float x = backtrace(at.i, dt * g.nx * u[idx], g.nx);
+    float y = backtrace(at.j, dt * g.ny * v[idx], g.ny);
+    float z = backtrace(at.k, dt * g.nz * w[idx], g.nz);
     int i0 = (int)x, j0 = (int)y, k0 = (int)z;
     float x1 = x - i0, x0 = 1 - x1;
     float y1 = y - j0, y0 = 1 - y1;
     float z1 = z - k0, z0 = 1 - z1;
 
     const float *plane0 = d0 + cell_index(g, i0, j0, k0), *plane1 = plane0 + plane;
-    d[idx] = z0 * (y0 * (x0 * plane0[0] + x1 * plane0[1]) +
-                   y1 * (x0 * plane0[row] + x1 * plane0[row + 1])) +
-             z1 * (y0 * (x0 * plane1[0] + x1 * plane1[1]) +
-                   y1 * (x0 * plane1[row] + x1 * plane1[row + 1]));
+    return z0 * (y0 * (x0 * plane0[0] + x1 * plane0[1]) +
+                 y1 * (x0 * plane0[row] + x1 * plane0[row + 1])) +
+           z1 * (y0 * (x0 * plane1[0] + x1 * plane1[1]) +
+                 y1 * (x0 * plane1[row] + x1 * plane1[row + 1]));
 }
 
 /* Right-hand side of the pressure equation: -1/2 (divergence) / n; n is the number of
  * cells along the longest side. Sets the pressure to 0, its initial value. */
 static void divergence_cell(const float *u, const float *v, const float *w, float *p,
-                            float *div, grid g, int i, int j, int k, int n)
+                            float *div, grid g, position at, int n)
 {
-    int idx = cell_index(g, i, j, k), row = row_stride(g), plane = plane_stride(g);
+    int idx = cell_index(g, at.i, at.j, at.k);
+    int row = row_stride(g), plane = plane_stride(g);
     div[idx] = -0.5f *
                (u[idx + 1] - u[idx - 1] + v[idx + row] - v[idx - row] + w[idx + plane] -
                 w[idx - plane]) /
@@ -112,10 +115,11 @@ static void divergence_cell(const float *u, const float *v, const float *w, floa
 }
 
 /* Subtracts the gradient of the pressure from the velocity of one cell. */
-static void gradient_cell(float *u, float *v, float *w, const float *p, grid g, int i,
-                          int j, int k)
+static void gradient_cell(float *u, float *v, float *w, const float *p, grid g,
+                          position at)
 {
-    int idx = cell_index(g, i, j, k), row = row_stride(g), plane = plane_stride(g);
+    int idx = cell_index(g, at.i, at.j, at.k);
+    int row = row_stride(g), plane = plane_stride(g);
     u[idx] -= 0.5f * (p[idx + 1] - p[idx - 1]);
     v[idx] -= 0.5f * (p[idx + row] - p[idx - row]);
     w[idx] -= 0.5f * (p[idx + plane] - p[idx - plane]);

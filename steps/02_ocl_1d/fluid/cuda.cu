@@ -10,92 +10,6 @@
 #include "host.h"
 #include "profile_cuda.h"
 
-__global__ void add_source_kernel(float *x, const float *__restrict__ source, float dt,
-                                  int cells)
-{
-    int id = blockIdx.x * blockDim.x + threadIdx.x;
-    if (id < cells) x[id] += dt * source[id];
-}
-
-/* Relaxes the cells of one colour, one per thread. change[id] receives the change of
- * the thread's red cell, and then the larger change of its red and its black cell. */
-__global__ void relax_kernel(float *x, const float *__restrict__ x0, float *change,
-                             grid g, int colour, float a, float c)
-{
-    int id = blockIdx.x * blockDim.x + threadIdx.x, items = row_items(g);
-    int j = 1 + id / items % g.ny;
-    int k = 1 + id / items / g.ny;
-    int i = 1 + id % items * 2 + (j + k + colour) % 2;
-    if (k > g.nz) return;
-
-    float max_change = colour == RED ? 0 : change[id];
-    if (i <= g.nx)
-        max_change = maximum(max_change, relax_cell(x, x0, g, i, j, k, a, c));
-    change[id] = max_change;
-}
-
-/* First stage of the reduction: each of PARTIALS threads finds the maximum of every
- * PARTIALS-th element of change. */
-__global__ void find_largest_kernel(const float *__restrict__ change, int count,
-                                    float *partial)
-{
-    int id = blockIdx.x * blockDim.x + threadIdx.x;
-    if (id >= PARTIALS) return;
-
-    float max_change = 0;
-    for (int n = id; n < count; n += PARTIALS)
-        max_change = maximum(max_change, change[n]);
-    partial[id] = max_change;
-}
-
-__global__ void walls_x_kernel(float *x, grid g, float sign)
-{
-    int id = blockIdx.x * blockDim.x + threadIdx.x;
-    int j = 1 + id % g.ny, k = 1 + id / g.ny;
-    if (k <= g.nz) mirror_x(x, g, j, k, sign);
-}
-
-__global__ void walls_y_kernel(float *x, grid g, float sign)
-{
-    int id = blockIdx.x * blockDim.x + threadIdx.x;
-    int i = 1 + id % g.nx, k = 1 + id / g.nx;
-    if (k <= g.nz) mirror_y(x, g, i, k, sign);
-}
-
-__global__ void walls_z_kernel(float *x, grid g, float sign)
-{
-    int id = blockIdx.x * blockDim.x + threadIdx.x;
-    int i = 1 + id % g.nx, j = 1 + id / g.nx;
-    if (j <= g.ny) mirror_z(x, g, i, j, sign);
-}
-
-__global__ void advect_kernel(float *d, const float *__restrict__ d0,
-                              const float *__restrict__ u, const float *__restrict__ v,
-                              const float *__restrict__ w, grid g, float dt)
-{
-    int id = blockIdx.x * blockDim.x + threadIdx.x;
-    int i = 1 + id % g.nx, j = 1 + id / g.nx % g.ny, k = 1 + id / g.nx / g.ny;
-    if (k <= g.nz) advect_cell(d, d0, u, v, w, g, i, j, k, dt);
-}
-
-__global__ void divergence_kernel(const float *__restrict__ u,
-                                  const float *__restrict__ v,
-                                  const float *__restrict__ w, float *p, float *div,
-                                  grid g, int longest)
-{
-    int id = blockIdx.x * blockDim.x + threadIdx.x;
-    int i = 1 + id % g.nx, j = 1 + id / g.nx % g.ny, k = 1 + id / g.nx / g.ny;
-    if (k <= g.nz) divergence_cell(u, v, w, p, div, g, i, j, k, longest);
-}
-
-__global__ void gradient_kernel(float *u, float *v, float *w,
-                                const float *__restrict__ p, grid g)
-{
-    int id = blockIdx.x * blockDim.x + threadIdx.x;
-    int i = 1 + id % g.nx, j = 1 + id / g.nx % g.ny, k = 1 + id / g.nx / g.ny;
-    if (k <= g.nz) gradient_cell(u, v, w, p, g, i, j, k);
-}
-
 static setup s;
 static grid g;
 static size_t bytes; /* in a field, with ghost cells */
@@ -168,12 +82,40 @@ void fluid_clear(int f)
     profile_command("clear");
 }
 
+__global__ void add_source_kernel(float *x, const float *__restrict__ source, float dt,
+                                  int cells)
+{
+    int id = blockIdx.x * blockDim.x + threadIdx.x;
+    if (id < cells) x[id] += dt * source[id];
+}
+
 void fluid_add(int x, int source)
 {
     int cells = (int)field_size(g);
     CUDA_LAUNCH(add_source_kernel, blocks((size_t)cells), block, 0, field[x],
                 field[source], s.dt, cells);
     profile_command("add_source");
+}
+
+__global__ void walls_x_kernel(float *x, grid g, float sign)
+{
+    int id = blockIdx.x * blockDim.x + threadIdx.x;
+    int j = 1 + id % g.ny, k = 1 + id / g.ny;
+    if (k <= g.nz) mirror_x(x, g, j, k, sign);
+}
+
+__global__ void walls_y_kernel(float *x, grid g, float sign)
+{
+    int id = blockIdx.x * blockDim.x + threadIdx.x;
+    int i = 1 + id % g.nx, k = 1 + id / g.nx;
+    if (k <= g.nz) mirror_y(x, g, i, k, sign);
+}
+
+__global__ void walls_z_kernel(float *x, grid g, float sign)
+{
+    int id = blockIdx.x * blockDim.x + threadIdx.x;
+    int i = 1 + id % g.nx, j = 1 + id / g.nx;
+    if (j <= g.ny) mirror_z(x, g, i, j, sign);
 }
 
 static void set_bnd(int f, int wall)
@@ -192,11 +134,40 @@ static void set_bnd(int f, int wall)
     profile_command("set_bnd");
 }
 
+/* Relaxes the cells of one colour, one per thread. change[id] receives the change of
+ * the thread's red cell, and then the larger change of its red and its black cell. */
+__global__ void relax_kernel(float *x, const float *__restrict__ x0, float *change,
+                             grid g, int colour, float a, float c)
+{
+    int id = blockIdx.x * blockDim.x + threadIdx.x, items = row_items(g);
+    position at = {1 + 2 * (id % items), 1 + id / items % g.ny, 1 + id / items / g.ny};
+    if (at.k > g.nz) return;
+
+    at.i += (at.j + at.k + colour) % 2;
+    float max_change = colour == RED ? 0 : change[id];
+    if (at.i <= g.nx) max_change = maximum(max_change, relax_cell(x, x0, g, at, a, c));
+    change[id] = max_change;
+}
+
 static void relax(int x, int x0, int colour, float a, float c)
 {
     CUDA_LAUNCH(relax_kernel, blocks(total_items(g)), block, 0, field[x], field[x0],
                 change, g, colour, a, c);
     profile_command(colour == RED ? "relax red" : "relax black");
+}
+
+/* First stage of the reduction: each of PARTIALS threads finds the maximum of every
+ * PARTIALS-th element of change. */
+__global__ void find_largest_kernel(const float *__restrict__ change, int count,
+                                    float *partial)
+{
+    int id = blockIdx.x * blockDim.x + threadIdx.x;
+    if (id >= PARTIALS) return;
+
+    float max_change = 0;
+    for (int n = id; n < count; n += PARTIALS)
+        max_change = maximum(max_change, change[n]);
+    partial[id] = max_change;
 }
 
 /* Returns the largest change of a cell in this sweep. */
@@ -224,12 +195,30 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
     return sweeps;
 }
 
+__global__ void advect_kernel(float *d, const float *__restrict__ d0,
+                              const float *__restrict__ u, const float *__restrict__ v,
+                              const float *__restrict__ w, grid g, float dt)
+{
+    position at = inner_cell(g, blockIdx.x * blockDim.x + threadIdx.x);
+    if (at.k <= g.nz)
+        d[cell_index(g, at.i, at.j, at.k)] = advected_value(d0, u, v, w, g, at, dt);
+}
+
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
     CUDA_LAUNCH(advect_kernel, blocks((size_t)g.nx * g.ny * g.nz), block, 0, field[d],
                 field[d0], field[u], field[v], field[w], g, s.dt);
     profile_command("advect");
     set_bnd(d, wall);
+}
+
+__global__ void divergence_kernel(const float *__restrict__ u,
+                                  const float *__restrict__ v,
+                                  const float *__restrict__ w, float *p, float *div,
+                                  grid g, int longest)
+{
+    position at = inner_cell(g, blockIdx.x * blockDim.x + threadIdx.x);
+    if (at.k <= g.nz) divergence_cell(u, v, w, p, div, g, at, longest);
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
@@ -239,6 +228,13 @@ void fluid_divergence(int u, int v, int w, int p, int div)
     profile_command("divergence");
     set_bnd(div, SCALAR);
     set_bnd(p, SCALAR);
+}
+
+__global__ void gradient_kernel(float *u, float *v, float *w,
+                                const float *__restrict__ p, grid g)
+{
+    position at = inner_cell(g, blockIdx.x * blockDim.x + threadIdx.x);
+    if (at.k <= g.nz) gradient_cell(u, v, w, p, g, at);
 }
 
 void fluid_gradient(int u, int v, int w, int p)

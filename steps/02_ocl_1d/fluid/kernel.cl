@@ -26,14 +26,12 @@ __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL float *chang
                     grid g, int colour, float a, float c)
 {
     int id = get_global_id(0), items = row_items(g);
-    int j = 1 + id / items % g.ny;
-    int k = 1 + id / items / g.ny;
-    int i = 1 + id % items * 2 + (j + k + colour) % 2;
-    if (k > g.nz) return;
+    position at = {1 + 2 * (id % items), 1 + id / items % g.ny, 1 + id / items / g.ny};
+    if (at.k > g.nz) return;
 
+    at.i += (at.j + at.k + colour) % 2;
     float max_change = colour == RED ? 0 : change[id];
-    if (i <= g.nx)
-        max_change = maximum(max_change, relax_cell(x, x0, g, i, j, k, a, c));
+    if (at.i <= g.nx) max_change = maximum(max_change, relax_cell(x, x0, g, at, a, c));
     change[id] = max_change;
 }
 
@@ -71,24 +69,22 @@ __kernel void walls_z(GLOBAL float *x, grid g, float sign)
 __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
                      GLOBAL const float *v, GLOBAL const float *w, grid g, float dt)
 {
-    int id = get_global_id(0);
-    int i = 1 + id % g.nx, j = 1 + id / g.nx % g.ny, k = 1 + id / g.nx / g.ny;
-    if (k <= g.nz) advect_cell(d, d0, u, v, w, g, i, j, k, dt);
+    position at = inner_cell(g, get_global_id(0));
+    if (at.k <= g.nz)
+        d[cell_index(g, at.i, at.j, at.k)] = advected_value(d0, u, v, w, g, at, dt);
 }
 
 __kernel void divergence(GLOBAL const float *u, GLOBAL const float *v,
                          GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
                          grid g, int longest)
 {
-    int id = get_global_id(0);
-    int i = 1 + id % g.nx, j = 1 + id / g.nx % g.ny, k = 1 + id / g.nx / g.ny;
-    if (k <= g.nz) divergence_cell(u, v, w, p, div, g, i, j, k, longest);
+    position at = inner_cell(g, get_global_id(0));
+    if (at.k <= g.nz) divergence_cell(u, v, w, p, div, g, at, longest);
 }
 
 __kernel void gradient(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
                        GLOBAL const float *p, grid g)
 {
-    int id = get_global_id(0);
-    int i = 1 + id % g.nx, j = 1 + id / g.nx % g.ny, k = 1 + id / g.nx / g.ny;
-    if (k <= g.nz) gradient_cell(u, v, w, p, g, i, j, k);
+    position at = inner_cell(g, get_global_id(0));
+    if (at.k <= g.nz) gradient_cell(u, v, w, p, g, at);
 }

@@ -90,7 +90,8 @@ static float relax_colour(float *x, const float *x0, int colour, float a, float 
     for (int k = 1; k <= g.nz; k++)
         for (int j = 1; j <= g.ny; j++)
             for (int i = 1 + (j + k + colour) % 2; i <= g.nx; i += 2)
-                max_change = maximum(max_change, relax_cell(x, x0, g, i, j, k, a, c));
+                max_change = maximum(max_change,
+                                     relax_cell(x, x0, g, (position){i, j, k}, a, c));
     return max_change;
 }
 
@@ -116,7 +117,8 @@ static void advect(float *d, const float *d0, const float *u, const float *v,
     for (int k = 1; k <= g.nz; k++)
         for (int j = 1; j <= g.ny; j++)
             for (int i = 1; i <= g.nx; i++)
-                advect_cell(d, d0, u, v, w, g, i, j, k, s.dt);
+                d[cell_index(g, i, j, k)] =
+                    advected_value(d0, u, v, w, g, (position){i, j, k}, s.dt);
 }
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
@@ -132,7 +134,8 @@ static void divergence(const float *u, const float *v, const float *w, float *p,
     for (int k = 1; k <= g.nz; k++)
         for (int j = 1; j <= g.ny; j++)
             for (int i = 1; i <= g.nx; i++)
-                divergence_cell(u, v, w, p, div, g, i, j, k, longest_side(g));
+                divergence_cell(u, v, w, p, div, g, (position){i, j, k},
+                                longest_side(g));
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
@@ -147,7 +150,8 @@ static void gradient(float *u, float *v, float *w, const float *p)
 #pragma omp parallel for collapse(2) schedule(static)
     for (int k = 1; k <= g.nz; k++)
         for (int j = 1; j <= g.ny; j++)
-            for (int i = 1; i <= g.nx; i++) gradient_cell(u, v, w, p, g, i, j, k);
+            for (int i = 1; i <= g.nx; i++)
+                gradient_cell(u, v, w, p, g, (position){i, j, k});
 }
 
 void fluid_gradient(int u, int v, int w, int p)

@@ -36,6 +36,12 @@ HOST_DEVICE_FN int row_items(grid g)
     return (g.nx + 1) / 2;
 }
 
+/* True if the cell lies in the box; its indices are at least 1. */
+FN int is_inner(grid g, position at)
+{
+    return at.i <= g.nx && at.j <= g.ny && at.k <= g.nz;
+}
+
 /* The larger of two non-negative numbers; NaN if either is NaN. */
 HOST_DEVICE_FN float maximum(float a, float b)
 {
@@ -44,8 +50,9 @@ HOST_DEVICE_FN float maximum(float a, float b)
 
 /* Writes a cell and, if it lies at a wall, its ghost cells. No other cell uses these
  * ghost cells. */
-FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float value)
+FN void store(GLOBAL float *x, grid g, position at, int wall, float value)
 {
+    int i = at.i, j = at.j, k = at.k;
     x[cell_index(g, i, j, k)] = value;
 
     /* a single branch, rarely taken, for most cells */
@@ -65,15 +72,16 @@ FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float valu
 
 /* Relaxes one cell towards the solution of c x - a (sum of neighbours) = x0. Returns
  * its absolute change. */
-FN float relax_cell(GLOBAL float *x, GLOBAL const float *x0, grid g, int i, int j,
-                    int k, int wall, float a, float c)
+FN float relax_cell(GLOBAL float *x, GLOBAL const float *x0, grid g, position at,
+                    int wall, float a, float c)
 {
-    int idx = cell_index(g, i, j, k), row = row_stride(g), plane = plane_stride(g);
+    int idx = cell_index(g, at.i, at.j, at.k);
+    int row = row_stride(g), plane = plane_stride(g);
     float old_value = x[idx];
     float new_value = (x0[idx] + a * (x[idx - 1] + x[idx + 1] + x[idx - row] +
                                       x[idx + row] + x[idx - plane] + x[idx + plane])) /
                       c;
-    store(x, g, i, j, k, wall, new_value);
+    store(x, g, at, wall, new_value);
     return fabsf(new_value - old_value);
 }
 
@@ -86,17 +94,18 @@ FN float backtrace(int cell, float distance, int n)
     return x < n + 0.5f ? x : n + 0.5f;
 }
 
-/* Semi-Lagrangian advection of one cell: interpolates d0 trilinearly at the point from
- * which the flow (u, v, w) reaches the cell in dt. Velocity is in box lengths per
- * unit of time; a box is n cells long. */
-FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
-                    GLOBAL const float *v, GLOBAL const float *w, grid g, int i, int j,
-                    int k, int wall, float dt)
+/* Semi-Lagrangian advection: returns d0 at the point from which the flow (u, v, w)
+ * reaches a cell in dt, by trilinear interpolation. Velocity is in box lengths per unit
+ * of time; a box is n cells long. */
+FN float advected_value(GLOBAL const float *d0, GLOBAL const float *u,
+                        GLOBAL const float *v, GLOBAL const float *w, grid g,
+                        position at, float dt)
 {
-    int idx = cell_index(g, i, j, k), row = row_stride(g), plane = plane_stride(g);
-    float x = backtrace(i, dt * g.nx * u[idx], g.nx);
-    float y = backtrace(j, dt * g.ny * v[idx], g.ny);
-    float z = backtrace(k, dt * g.nz * w[idx], g.nz);
+    int idx = cell_index(g, at.i, at.j, at.k);
+    int row = row_stride(g), plane = plane_stride(g);
+    float x = backtrace(at.i, dt * g.nx * u[idx], g.nx);
+    float y = backtrace(at.j, dt * g.ny * v[idx], g.ny);
+    float z = backtrace(at.k, dt * g.nz * w[idx], g.nz);
     int i0 = (int)x, j0 = (int)y, k0 = (int)z;
     float x1 = x - i0, x0 = 1 - x1;
     float y1 = y - j0, y0 = 1 - y1;
@@ -104,34 +113,35 @@ FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float 
 
     GLOBAL const float *plane0 = d0 + cell_index(g, i0, j0, k0),
                        *plane1 = plane0 + plane;
-    float value = z0 * (y0 * (x0 * plane0[0] + x1 * plane0[1]) +
-                        y1 * (x0 * plane0[row] + x1 * plane0[row + 1])) +
-                  z1 * (y0 * (x0 * plane1[0] + x1 * plane1[1]) +
-                        y1 * (x0 * plane1[row] + x1 * plane1[row + 1]));
-    store(d, g, i, j, k, wall, value);
+    return z0 * (y0 * (x0 * plane0[0] + x1 * plane0[1]) +
+                 y1 * (x0 * plane0[row] + x1 * plane0[row + 1])) +
+           z1 * (y0 * (x0 * plane1[0] + x1 * plane1[1]) +
+                 y1 * (x0 * plane1[row] + x1 * plane1[row + 1]));
 }
 
 /* Right-hand side of the pressure equation: -1/2 (divergence) / n; n is the number of
  * cells along the longest side. Sets the pressure to 0, its initial value. */
 FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
                         GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
-                        grid g, int i, int j, int k, int n)
+                        grid g, position at, int n)
 {
-    int idx = cell_index(g, i, j, k), row = row_stride(g), plane = plane_stride(g);
+    int idx = cell_index(g, at.i, at.j, at.k);
+    int row = row_stride(g), plane = plane_stride(g);
     float div_value = -0.5f *
                       (u[idx + 1] - u[idx - 1] + v[idx + row] - v[idx - row] +
                        w[idx + plane] - w[idx - plane]) /
                       n;
-    store(div, g, i, j, k, SCALAR, div_value);
-    store(p, g, i, j, k, SCALAR, 0);
+    store(div, g, at, SCALAR, div_value);
+    store(p, g, at, SCALAR, 0);
 }
 
 /* Subtracts the gradient of the pressure from the velocity of one cell. */
 FN void gradient_cell(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
-                      GLOBAL const float *p, grid g, int i, int j, int k)
+                      GLOBAL const float *p, grid g, position at)
 {
-    int idx = cell_index(g, i, j, k), row = row_stride(g), plane = plane_stride(g);
-    store(u, g, i, j, k, ALONG_X, u[idx] - 0.5f * (p[idx + 1] - p[idx - 1]));
-    store(v, g, i, j, k, ALONG_Y, v[idx] - 0.5f * (p[idx + row] - p[idx - row]));
-    store(w, g, i, j, k, ALONG_Z, w[idx] - 0.5f * (p[idx + plane] - p[idx - plane]));
+    int idx = cell_index(g, at.i, at.j, at.k);
+    int row = row_stride(g), plane = plane_stride(g);
+    store(u, g, at, ALONG_X, u[idx] - 0.5f * (p[idx + 1] - p[idx - 1]));
+    store(v, g, at, ALONG_Y, v[idx] - 0.5f * (p[idx + row] - p[idx - row]));
+    store(w, g, at, ALONG_Z, w[idx] - 0.5f * (p[idx + plane] - p[idx - plane]));
 }

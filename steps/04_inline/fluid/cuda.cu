@@ -15,74 +15,6 @@
 #define GLOBAL_Y ((int)(blockIdx.y * blockDim.y + threadIdx.y))
 #define GLOBAL_Z ((int)(blockIdx.z * blockDim.z + threadIdx.z))
 
-__global__ void add_source_kernel(float *x, const float *__restrict__ source, grid g,
-                                  float dt)
-{
-    int i = GLOBAL_X, j = GLOBAL_Y, k = GLOBAL_Z;
-    if (i > g.nx + 1 || j > g.ny + 1 || k > g.nz + 1) return;
-
-    int idx = cell_index(g, i, j, k);
-    x[idx] += dt * source[idx];
-}
-
-/* Relaxes the cells of one colour, one per thread. change[id] receives the change of
- * the thread's red cell, and then the larger change of its red and its black cell. */
-__global__ void relax_kernel(float *x, const float *__restrict__ x0, float *change,
-                             grid g, int colour, int wall, float a, float c)
-{
-    int item = GLOBAL_X, items = row_items(g);
-    int j = 1 + GLOBAL_Y;
-    int k = 1 + GLOBAL_Z;
-    int i = 1 + item * 2 + (j + k + colour) % 2;
-    if (item >= items || j > g.ny || k > g.nz) return;
-
-    int id = item + items * (j - 1 + g.ny * (k - 1));
-    float max_change = colour == RED ? 0 : change[id];
-    if (i <= g.nx)
-        max_change = maximum(max_change, relax_cell(x, x0, g, i, j, k, wall, a, c));
-    change[id] = max_change;
-}
-
-/* First stage of the reduction: each of PARTIALS threads finds the maximum of every
- * PARTIALS-th element of change. */
-__global__ void find_largest_kernel(const float *__restrict__ change, int count,
-                                    float *partial)
-{
-    int id = GLOBAL_X;
-    if (id >= PARTIALS) return;
-
-    float max_change = 0;
-    for (int n = id; n < count; n += PARTIALS)
-        max_change = maximum(max_change, change[n]);
-    partial[id] = max_change;
-}
-
-__global__ void advect_kernel(float *d, const float *__restrict__ d0,
-                              const float *__restrict__ u, const float *__restrict__ v,
-                              const float *__restrict__ w, grid g, int wall, float dt)
-{
-    int i = 1 + GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
-    if (i <= g.nx && j <= g.ny && k <= g.nz)
-        advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
-}
-
-__global__ void divergence_kernel(const float *__restrict__ u,
-                                  const float *__restrict__ v,
-                                  const float *__restrict__ w, float *p, float *div,
-                                  grid g, int longest)
-{
-    int i = 1 + GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
-    if (i <= g.nx && j <= g.ny && k <= g.nz)
-        divergence_cell(u, v, w, p, div, g, i, j, k, longest);
-}
-
-__global__ void gradient_kernel(float *u, float *v, float *w,
-                                const float *__restrict__ p, grid g)
-{
-    int i = 1 + GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
-    if (i <= g.nx && j <= g.ny && k <= g.nz) gradient_cell(u, v, w, p, g, i, j, k);
-}
-
 static setup s;
 static grid g;
 static size_t bytes; /* in a field, with ghost cells */
@@ -166,6 +98,16 @@ void fluid_clear(int f)
     profile_command("clear");
 }
 
+__global__ void add_source_kernel(float *x, const float *__restrict__ source, grid g,
+                                  float dt)
+{
+    int i = GLOBAL_X, j = GLOBAL_Y, k = GLOBAL_Z;
+    if (i > g.nx + 1 || j > g.ny + 1 || k > g.nz + 1) return;
+
+    int idx = cell_index(g, i, j, k);
+    x[idx] += dt * source[idx];
+}
+
 void fluid_add(int x, int source)
 {
     range r = make_range(g.nx + 2, g.ny + 2, g.nz + 2);
@@ -174,12 +116,42 @@ void fluid_add(int x, int source)
     profile_command("add_source");
 }
 
+/* Relaxes the cells of one colour, one per thread. change[id] receives the change of
+ * the thread's red cell, and then the larger change of its red and its black cell. */
+__global__ void relax_kernel(float *x, const float *__restrict__ x0, float *change,
+                             grid g, int colour, int wall, float a, float c)
+{
+    position at = {1 + 2 * GLOBAL_X, 1 + GLOBAL_Y, 1 + GLOBAL_Z};
+    if (!is_inner(g, at)) return;
+
+    int id = at.i / 2 + row_items(g) * (at.j - 1 + g.ny * (at.k - 1));
+    at.i += (at.j + at.k + colour) % 2;
+    float max_change = colour == RED ? 0 : change[id];
+    if (at.i <= g.nx)
+        max_change = maximum(max_change, relax_cell(x, x0, g, at, wall, a, c));
+    change[id] = max_change;
+}
+
 static void relax(int x, int x0, int colour, int wall, float a, float c)
 {
     range r = make_range(row_items(g), g.ny, g.nz);
     CUDA_LAUNCH(relax_kernel, r.grid, r.block, 0, field[x], field[x0], change, g,
                 colour, wall, a, c);
     profile_command(colour == RED ? "relax red" : "relax black");
+}
+
+/* First stage of the reduction: each of PARTIALS threads finds the maximum of every
+ * PARTIALS-th element of change. */
+__global__ void find_largest_kernel(const float *__restrict__ change, int count,
+                                    float *partial)
+{
+    int id = GLOBAL_X;
+    if (id >= PARTIALS) return;
+
+    float max_change = 0;
+    for (int n = id; n < count; n += PARTIALS)
+        max_change = maximum(max_change, change[n]);
+    partial[id] = max_change;
 }
 
 /* Returns the largest change of a cell in this sweep. */
@@ -207,6 +179,14 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
     return sweeps;
 }
 
+__global__ void advect_kernel(float *d, const float *__restrict__ d0,
+                              const float *__restrict__ u, const float *__restrict__ v,
+                              const float *__restrict__ w, grid g, int wall, float dt)
+{
+    position at = {1 + GLOBAL_X, 1 + GLOBAL_Y, 1 + GLOBAL_Z};
+    if (is_inner(g, at)) store(d, g, at, wall, advected_value(d0, u, v, w, g, at, dt));
+}
+
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
     range r = make_range(g.nx, g.ny, g.nz);
@@ -215,12 +195,28 @@ void fluid_advect(int wall, int d, int d0, int u, int v, int w)
     profile_command("advect");
 }
 
+__global__ void divergence_kernel(const float *__restrict__ u,
+                                  const float *__restrict__ v,
+                                  const float *__restrict__ w, float *p, float *div,
+                                  grid g, int longest)
+{
+    position at = {1 + GLOBAL_X, 1 + GLOBAL_Y, 1 + GLOBAL_Z};
+    if (is_inner(g, at)) divergence_cell(u, v, w, p, div, g, at, longest);
+}
+
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
     range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(divergence_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p], field[div], g, longest_side(g));
     profile_command("divergence");
+}
+
+__global__ void gradient_kernel(float *u, float *v, float *w,
+                                const float *__restrict__ p, grid g)
+{
+    position at = {1 + GLOBAL_X, 1 + GLOBAL_Y, 1 + GLOBAL_Z};
+    if (is_inner(g, at)) gradient_cell(u, v, w, p, g, at);
 }
 
 void fluid_gradient(int u, int v, int w, int p)

@@ -15,9 +15,6 @@
 #include "host.h"
 #include "profile_ocl.h"
 
-#define ARG(kernel, n, value)                                                          \
-    OCL_CHECK(clSetKernelArg(kernel, n, sizeof(value), &(value)))
-
 static setup s;
 static grid g;
 static size_t bytes;    /* in a field, with ghost cells */
@@ -121,9 +118,7 @@ void fluid_end(void)
 void fluid_put(int f, int i, int j, int k, float value)
 {
     int index = cell_index(g, i, j, k);
-    ARG(kernel[PUT], 0, field[f]);
-    ARG(kernel[PUT], 1, index);
-    ARG(kernel[PUT], 2, value);
+    OCL_ARGS(kernel[PUT], field[f], index, value);
     launch(PUT, "put", 1, 1, 1);
 }
 
@@ -141,23 +136,13 @@ void fluid_clear(int f)
 
 void fluid_add(int x, int source)
 {
-    ARG(kernel[ADD_SOURCE], 0, field[x]);
-    ARG(kernel[ADD_SOURCE], 1, field[source]);
-    ARG(kernel[ADD_SOURCE], 2, g);
-    ARG(kernel[ADD_SOURCE], 3, s.dt);
+    OCL_ARGS(kernel[ADD_SOURCE], field[x], field[source], g, s.dt);
     launch(ADD_SOURCE, "add_source", g.nx + 2, g.ny + 2, g.nz + 2);
 }
 
 static void relax(int x, int x0, int colour, int wall, float a, float c)
 {
-    ARG(kernel[RELAX], 0, field[x]);
-    ARG(kernel[RELAX], 1, field[x0]);
-    ARG(kernel[RELAX], 2, change);
-    ARG(kernel[RELAX], 3, g);
-    ARG(kernel[RELAX], 4, colour);
-    ARG(kernel[RELAX], 5, wall);
-    ARG(kernel[RELAX], 6, a);
-    ARG(kernel[RELAX], 7, c);
+    OCL_ARGS(kernel[RELAX], field[x], field[x0], change, g, colour, wall, a, c);
     launch(RELAX, colour == RED ? "relax red" : "relax black", row_items(g), g.ny,
            g.nz);
 }
@@ -167,9 +152,7 @@ static float find_max_change(void)
 {
     int count = (int)total_items(g);
     float found[PARTIALS], max_change = 0;
-    ARG(kernel[FIND_LARGEST], 0, change);
-    ARG(kernel[FIND_LARGEST], 1, count);
-    ARG(kernel[FIND_LARGEST], 2, partial);
+    OCL_ARGS(kernel[FIND_LARGEST], change, count, partial);
     launch(FIND_LARGEST, "find_largest", PARTIALS, 1, 1);
     OCL_CHECK(clEnqueueReadBuffer(queue, partial, CL_TRUE, 0, sizeof found, found, 0,
                                   NULL, profile_event("copy to host")));
@@ -190,36 +173,21 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
-    ARG(kernel[ADVECT], 0, field[d]);
-    ARG(kernel[ADVECT], 1, field[d0]);
-    ARG(kernel[ADVECT], 2, field[u]);
-    ARG(kernel[ADVECT], 3, field[v]);
-    ARG(kernel[ADVECT], 4, field[w]);
-    ARG(kernel[ADVECT], 5, g);
-    ARG(kernel[ADVECT], 6, wall);
-    ARG(kernel[ADVECT], 7, s.dt);
+    OCL_ARGS(kernel[ADVECT], field[d], field[d0], field[u], field[v], field[w], g, wall,
+             s.dt);
     launch(ADVECT, "advect", g.nx, g.ny, g.nz);
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
     int longest = longest_side(g);
-    ARG(kernel[DIVERGENCE], 0, field[u]);
-    ARG(kernel[DIVERGENCE], 1, field[v]);
-    ARG(kernel[DIVERGENCE], 2, field[w]);
-    ARG(kernel[DIVERGENCE], 3, field[p]);
-    ARG(kernel[DIVERGENCE], 4, field[div]);
-    ARG(kernel[DIVERGENCE], 5, g);
-    ARG(kernel[DIVERGENCE], 6, longest);
+    OCL_ARGS(kernel[DIVERGENCE], field[u], field[v], field[w], field[p], field[div], g,
+             longest);
     launch(DIVERGENCE, "divergence", g.nx, g.ny, g.nz);
 }
 
 void fluid_gradient(int u, int v, int w, int p)
 {
-    ARG(kernel[GRADIENT], 0, field[u]);
-    ARG(kernel[GRADIENT], 1, field[v]);
-    ARG(kernel[GRADIENT], 2, field[w]);
-    ARG(kernel[GRADIENT], 3, field[p]);
-    ARG(kernel[GRADIENT], 4, g);
+    OCL_ARGS(kernel[GRADIENT], field[u], field[v], field[w], field[p], g);
     launch(GRADIENT, "gradient", g.nx, g.ny, g.nz);
 }

@@ -92,7 +92,8 @@ static float relax_colour(float *x, const float *x0, int colour, int wall, float
         for (int j = 1; j <= g.ny; j++)
             for (int i = 1 + (j + k + colour) % 2; i <= g.nx; i += 2)
                 max_change =
-                    maximum(max_change, relax_cell(x, x0, g, i, j, k, wall, a, inv_c));
+                    maximum(max_change,
+                            relax_cell(x, x0, g, (position){i, j, k}, wall, a, inv_c));
     return bits_to_change(max_change);
 }
 
@@ -116,8 +117,10 @@ static void advect(float *d, const float *d0, const float *u, const float *v,
 #pragma omp parallel for collapse(2) schedule(static)
     for (int k = 1; k <= g.nz; k++)
         for (int j = 1; j <= g.ny; j++)
-            for (int i = 1; i <= g.nx; i++)
-                advect_cell(d, d0, u, v, w, g, i, j, k, wall, s.dt);
+            for (int i = 1; i <= g.nx; i++) {
+                position at = {i, j, k};
+                store(d, g, at, wall, advected_value(d0, u, v, w, g, at, s.dt));
+            }
 }
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
@@ -133,7 +136,7 @@ static void divergence(const float *u, const float *v, const float *w, float *p,
     for (int k = 1; k <= g.nz; k++)
         for (int j = 1; j <= g.ny; j++)
             for (int i = 1; i <= g.nx; i++)
-                divergence_cell(u, v, w, p, div, g, i, j, k, scale);
+                divergence_cell(u, v, w, p, div, g, (position){i, j, k}, scale);
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
@@ -146,7 +149,8 @@ static void gradient(float *u, float *v, float *w, const float *p)
 #pragma omp parallel for collapse(2) schedule(static)
     for (int k = 1; k <= g.nz; k++)
         for (int j = 1; j <= g.ny; j++)
-            for (int i = 1; i <= g.nx; i++) gradient_cell(u, v, w, p, g, i, j, k);
+            for (int i = 1; i <= g.nx; i++)
+                gradient_cell(u, v, w, p, g, (position){i, j, k});
 }
 
 void fluid_gradient(int u, int v, int w, int p)

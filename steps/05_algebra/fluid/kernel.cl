@@ -27,16 +27,15 @@ __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, grid g, fl
 __kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *change, grid g,
                     int colour, int wall, float a, float inv_c)
 {
-    int item = get_global_id(0), items = row_items(g);
-    int j = 1 + get_global_id(1);
-    int k = 1 + get_global_id(2);
-    int i = 1 + item * 2 + (j + k + colour) % 2;
-    if (item >= items || j > g.ny || k > g.nz) return;
+    position at = {1 + 2 * get_global_id(0), 1 + get_global_id(1),
+                   1 + get_global_id(2)};
+    if (!is_inner(g, at)) return;
 
-    int id = item + items * (j - 1 + g.ny * (k - 1));
+    int id = at.i / 2 + row_items(g) * (at.j - 1 + g.ny * (at.k - 1));
+    at.i += (at.j + at.k + colour) % 2;
     int max_change = colour == RED ? 0 : change[id];
-    if (i <= g.nx)
-        max_change = maximum(max_change, relax_cell(x, x0, g, i, j, k, wall, a, inv_c));
+    if (at.i <= g.nx)
+        max_change = maximum(max_change, relax_cell(x, x0, g, at, wall, a, inv_c));
     change[id] = max_change;
 }
 
@@ -57,23 +56,21 @@ __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float
                      GLOBAL const float *v, GLOBAL const float *w, grid g, int wall,
                      float dt)
 {
-    int i = 1 + get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
-    if (i <= g.nx && j <= g.ny && k <= g.nz)
-        advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
+    position at = {1 + get_global_id(0), 1 + get_global_id(1), 1 + get_global_id(2)};
+    if (is_inner(g, at)) store(d, g, at, wall, advected_value(d0, u, v, w, g, at, dt));
 }
 
 __kernel void divergence(GLOBAL const float *u, GLOBAL const float *v,
                          GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
                          grid g, float scale)
 {
-    int i = 1 + get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
-    if (i <= g.nx && j <= g.ny && k <= g.nz)
-        divergence_cell(u, v, w, p, div, g, i, j, k, scale);
+    position at = {1 + get_global_id(0), 1 + get_global_id(1), 1 + get_global_id(2)};
+    if (is_inner(g, at)) divergence_cell(u, v, w, p, div, g, at, scale);
 }
 
 __kernel void gradient(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
                        GLOBAL const float *p, grid g)
 {
-    int i = 1 + get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
-    if (i <= g.nx && j <= g.ny && k <= g.nz) gradient_cell(u, v, w, p, g, i, j, k);
+    position at = {1 + get_global_id(0), 1 + get_global_id(1), 1 + get_global_id(2)};
+    if (is_inner(g, at)) gradient_cell(u, v, w, p, g, at);
 }

@@ -1,6 +1,6 @@
 /* kernel.cl - the OpenCL kernels. One work-item computes one cell, with a
- * three-dimensional index (x, y, z); in a sweep, the cells of one colour in two
- * columns of a tile of planes. The global size is rounded up to whole work-groups; the
+ * three-dimensional index (x, y, z); in a half sweep, the cells of one colour in two
+ * columns of PLANES planes. The global size is rounded up to whole work-groups; the
  * surplus work-items return. The computation for a cell, and the layout of the fields,
  * are in body.h. */
 #pragma OPENCL FP_CONTRACT OFF
@@ -30,23 +30,23 @@ __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
     x[idx] += dt * source[idx];
 }
 
-/* Relaxes the cells of one colour. Sets flags[sweep] to 1 if a cell changed by more
- * than the tolerance, or to NaN. Returns at once if an earlier sweep has
- * converged, that is, left its flag 0. */
-__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
-                    int planes, int sweep, float tolerance, int colour, int wall,
-                    float a, float inv_c)
+/* Half sweep n of a solve: relaxes the red cells if n is even, else the black ones.
+ * Sets the flag of the sweep to 1 if a cell changed by more than the tolerance, or to
+ * NaN. Returns at once if an earlier sweep has converged, that is, left its flag 0. */
+__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags, int n,
+                    float tolerance, int wall, float a, float inv_c)
 {
+    int sweep = n / 2, colour = n % 2 ? BLACK : RED;
     if (sweep > 0 && !flags[sweep - 1]) return;
 
     grid g = BOX;
-    int i = 1 + 2 * get_global_id(0);
-    int j = 1 + get_global_id(1);
-    int first = 1 + get_global_id(2) * planes;
-    int last = first + planes - 1 < g.nz ? first + planes - 1 : g.nz;
-    int bits = 0;
-    if (i <= g.nx && j <= g.ny)
-        bits = relax_columns(x, x0, g, colour, i, j, first, last, wall, a, inv_c);
+    position at = {1 + 2 * get_global_id(0), 1 + get_global_id(1),
+                   1 + get_global_id(2) * PLANES};
+    int last = at.k + PLANES - 1 < g.nz ? at.k + PLANES - 1 : g.nz, bits = 0;
+    if (is_inner(g, at)) {
+        at.i += (at.j + at.k + colour) % 2;
+        bits = relax_columns(x, x0, g, at, last, wall, a, inv_c);
+    }
     int unconverged = !(bits_to_change(bits) <= tolerance);
 
 #if SHARED /* one work-item writes for its work-group */
@@ -65,9 +65,8 @@ __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float
                      GLOBAL const float *v, GLOBAL const float *w, int wall, float dt)
 {
     grid g = BOX;
-    int i = 1 + get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
-    if (i <= g.nx && j <= g.ny && k <= g.nz)
-        advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
+    position at = {1 + get_global_id(0), 1 + get_global_id(1), 1 + get_global_id(2)};
+    if (is_inner(g, at)) store(d, g, at, wall, advected_value(d0, u, v, w, g, at, dt));
 }
 
 __kernel void divergence(GLOBAL const float *u, GLOBAL const float *v,
@@ -75,15 +74,14 @@ __kernel void divergence(GLOBAL const float *u, GLOBAL const float *v,
                          float scale)
 {
     grid g = BOX;
-    int i = 1 + get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
-    if (i <= g.nx && j <= g.ny && k <= g.nz)
-        divergence_cell(u, v, w, p, div, g, i, j, k, scale);
+    position at = {1 + get_global_id(0), 1 + get_global_id(1), 1 + get_global_id(2)};
+    if (is_inner(g, at)) divergence_cell(u, v, w, p, div, g, at, scale);
 }
 
 __kernel void gradient(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
                        GLOBAL const float *p)
 {
     grid g = BOX;
-    int i = 1 + get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
-    if (i <= g.nx && j <= g.ny && k <= g.nz) gradient_cell(u, v, w, p, g, i, j, k);
+    position at = {1 + get_global_id(0), 1 + get_global_id(1), 1 + get_global_id(2)};
+    if (is_inner(g, at)) gradient_cell(u, v, w, p, g, at);
 }

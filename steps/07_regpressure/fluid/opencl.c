@@ -15,15 +15,12 @@
 #include "host.h"
 #include "profile_ocl.h"
 
-#define ARG(kernel, n, value)                                                          \
-    OCL_CHECK(clSetKernelArg(kernel, n, sizeof(value), &(value)))
-
 static setup s;
 static grid g;
-static size_t bytes;    /* in a field, with ghost cells */
-static size_t local[3]; /* work-items per work-group */
-static size_t
-    tile[3]; /* tile of a work-group in a sweep: pairs of columns, rows, planes */
+static size_t bytes;          /* in a field, with ghost cells */
+static size_t local[3];       /* work-items per work-group */
+static size_t sweep_local[3]; /* the same in a sweep */
+static int planes;            /* of a work-item in a sweep */
 
 static cl_context context;
 static cl_command_queue queue;
@@ -47,7 +44,8 @@ static void launch(int k, const char *name, int x, int y, int z)
 {
     size_t items[3] = {(size_t)x, (size_t)y, (size_t)z}, group[3], global[3];
     for (int d = 0; d < 3; d++) {
-        group[d] = local[d] < items[d] ? local[d] : items[d];
+        group[d] = k == RELAX ? sweep_local[d] : local[d];
+        group[d] = group[d] < items[d] ? group[d] : items[d];
         global[d] = (items[d] + group[d] - 1) / group[d] * group[d];
     }
     OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[k], 3, NULL, global, group, 0, NULL,
@@ -88,17 +86,19 @@ void fluid_begin(const setup *requested)
                                  profiling() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     OCL_CHECK(err);
     /* 32: the size of a warp; 4 rows are not tuned. */
-    const int default_tile[3] = {32, 4,
-                                 planes_per_thread(g, ocl_items_at_once(device))};
+    const int default_local[3] = {32, 4, 1};
     for (int d = 0; d < 3; d++) {
         local[d] = s.group[d] ? (size_t)s.group[d] : 8;
-        tile[d] = (size_t)(s.group[d] ? s.group[d] : default_tile[d]);
+        sweep_local[d] = (size_t)(s.group[d] && d < 2 ? s.group[d] : default_local[d]);
     }
+    planes = s.group[2] ? s.group[2] : planes_per_thread(g, ocl_items_at_once(device));
+    planes = planes < g.nz ? planes : g.nz;
 
     char options[128];
-    snprintf(options, sizeof options,
-             "-D NX=%d -D NY=%d -D NZ=%d -D SHARED=%d -cl-denorms-are-zero", g.nx, g.ny,
-             g.nz, ocl_local_memory(device) > 0);
+    snprintf(
+        options, sizeof options,
+        "-D NX=%d -D NY=%d -D NZ=%d -D PLANES=%d -D SHARED=%d -cl-denorms-are-zero",
+        g.nx, g.ny, g.nz, planes, ocl_local_memory(device) > 0);
     program = ocl_build(context, device, options);
     for (int k = 0; k < KERNELS; k++) {
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
@@ -130,9 +130,7 @@ void fluid_end(void)
 void fluid_put(int f, int i, int j, int k, float value)
 {
     int index = cell_index(g, i, j, k);
-    ARG(kernel[PUT], 0, field[f]);
-    ARG(kernel[PUT], 1, index);
-    ARG(kernel[PUT], 2, value);
+    OCL_ARGS(kernel[PUT], field[f], index, value);
     launch(PUT, "put", 1, 1, 1);
 }
 
@@ -150,37 +148,15 @@ void fluid_clear(int f)
 
 void fluid_add(int x, int source)
 {
-    ARG(kernel[ADD_SOURCE], 0, field[x]);
-    ARG(kernel[ADD_SOURCE], 1, field[source]);
-    ARG(kernel[ADD_SOURCE], 2, s.dt);
+    OCL_ARGS(kernel[ADD_SOURCE], field[x], field[source], s.dt);
     launch(ADD_SOURCE, "add_source", g.nx + 2, g.ny + 2, g.nz + 2);
 }
 
-static void relax(int x, int x0, int sweep, int colour, int wall, float a, float inv_c)
+static void relax(int x, int x0, int n, int wall, float a, float inv_c)
 {
-    size_t items[3] = {(size_t)row_items(g), (size_t)g.ny, (size_t)g.nz};
-    size_t group[3], global[3];
-    for (int d = 0; d < 3; d++) {
-        group[d] = tile[d] < items[d] ? tile[d] : items[d];
-        global[d] = (items[d] + group[d] - 1) / group[d] * group[d];
-    }
-    cl_int planes = (cl_int)group[2];
-    global[2] /= group[2]; /* a work-item iterates over all planes of its tile */
-    group[2] = 1;
-
-    ARG(kernel[RELAX], 0, field[x]);
-    ARG(kernel[RELAX], 1, field[x0]);
-    ARG(kernel[RELAX], 2, flags);
-    ARG(kernel[RELAX], 3, planes);
-    ARG(kernel[RELAX], 4, sweep);
-    ARG(kernel[RELAX], 5, s.tolerance);
-    ARG(kernel[RELAX], 6, colour);
-    ARG(kernel[RELAX], 7, wall);
-    ARG(kernel[RELAX], 8, a);
-    ARG(kernel[RELAX], 9, inv_c);
-    OCL_CHECK(clEnqueueNDRangeKernel(
-        queue, kernel[RELAX], 3, NULL, global, group, 0, NULL,
-        profile_event(colour == RED ? "relax red" : "relax black")));
+    OCL_ARGS(kernel[RELAX], field[x], field[x0], flags, n, s.tolerance, wall, a, inv_c);
+    launch(RELAX, n % 2 ? "relax black" : "relax red", row_items(g), g.ny,
+           (g.nz + planes - 1) / planes);
 }
 
 /* Returns the first of the sweeps done after which the solve has converged; 0: none. */
@@ -201,8 +177,8 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
     int done = 0, last = 0;
     clear(flags, (size_t)s.sweeps * sizeof(cl_int));
     while (done < s.sweeps && !last) {
-        relax(x, x0, done, RED, wall, a, 1 / c);
-        relax(x, x0, done, BLACK, wall, a, 1 / c);
+        relax(x, x0, 2 * done, wall, a, 1 / c);
+        relax(x, x0, 2 * done + 1, wall, a, 1 / c);
         done++;
         bool poll = done % POLL_INTERVAL == 0 || done == s.sweeps;
         if (poll && s.tolerance >= 0) last = converged_after(done);
@@ -212,33 +188,21 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
-    ARG(kernel[ADVECT], 0, field[d]);
-    ARG(kernel[ADVECT], 1, field[d0]);
-    ARG(kernel[ADVECT], 2, field[u]);
-    ARG(kernel[ADVECT], 3, field[v]);
-    ARG(kernel[ADVECT], 4, field[w]);
-    ARG(kernel[ADVECT], 5, wall);
-    ARG(kernel[ADVECT], 6, s.dt);
+    OCL_ARGS(kernel[ADVECT], field[d], field[d0], field[u], field[v], field[w], wall,
+             s.dt);
     launch(ADVECT, "advect", g.nx, g.ny, g.nz);
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
     float scale = -0.5f / longest_side(g);
-    ARG(kernel[DIVERGENCE], 0, field[u]);
-    ARG(kernel[DIVERGENCE], 1, field[v]);
-    ARG(kernel[DIVERGENCE], 2, field[w]);
-    ARG(kernel[DIVERGENCE], 3, field[p]);
-    ARG(kernel[DIVERGENCE], 4, field[div]);
-    ARG(kernel[DIVERGENCE], 5, scale);
+    OCL_ARGS(kernel[DIVERGENCE], field[u], field[v], field[w], field[p], field[div],
+             scale);
     launch(DIVERGENCE, "divergence", g.nx, g.ny, g.nz);
 }
 
 void fluid_gradient(int u, int v, int w, int p)
 {
-    ARG(kernel[GRADIENT], 0, field[u]);
-    ARG(kernel[GRADIENT], 1, field[v]);
-    ARG(kernel[GRADIENT], 2, field[w]);
-    ARG(kernel[GRADIENT], 3, field[p]);
+    OCL_ARGS(kernel[GRADIENT], field[u], field[v], field[w], field[p]);
     launch(GRADIENT, "gradient", g.nx, g.ny, g.nz);
 }

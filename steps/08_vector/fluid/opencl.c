@@ -1,4 +1,4 @@
-/* opencl.c - the host side of kernel.cl.
+/* opencl.c - the host side of kernel.cl (GPU) and rows.cl (CPU).
  *
  * Every OpenCL program creates the same objects in the same order:
  *   device   the processor                   context  owns memory and programs
@@ -15,68 +15,51 @@
 #include "host.h"
 #include "profile_ocl.h"
 
-#define ARG(kernel, n, value)                                                          \
-    OCL_CHECK(clSetKernelArg(kernel, n, sizeof(value), &(value)))
-
 static setup s;
 static grid g;
-static size_t bytes;    /* in a field, with ghost cells */
-static size_t local[3]; /* work-items per work-group */
-static size_t tile[3];  /* of a work-group of a GPU in a sweep: pairs, rows, planes */
-static float *split_field; /* host copy of a field, split by colour */
-
-static bool has_local_memory; /* in hardware, as on a GPU; SHARED in the kernels */
-static int device_lanes; /* native vector width of the device; LANES in the kernels */
-static int workers;      /* work-items of a CPU; WORKERS in the kernels */
+static size_t bytes;          /* in a field, with ghost cells */
+static size_t local[3];       /* work-items per work-group */
+static size_t sweep_local[3]; /* the same in a sweep */
+static int planes;            /* of a work-item in a sweep */
+static bool on_gpu;           /* the device has local memory; SHARED in the kernels */
+static int workers;           /* work-items on a CPU; WORKERS in the kernels */
+static float *split_field;    /* host copy of a field, split by colour */
 
 static cl_context context;
 static cl_command_queue queue;
 static cl_program program;
 static cl_mem zeros; /* source of clear() */
 static cl_mem field[FIELDS];
-static bool is_zero[FIELDS]; /* all cells of a field are 0, whatever is in memory */
-static cl_mem flags;         /* [s.sweeps]: not 0 if a sweep has not converged */
+static cl_mem flags; /* [s.sweeps]: not 0 if a sweep has not converged */
 
 /* Number of sweeps between two reads of the flags by the host: fewer reads block the
  * host less often, but up to POLL_INTERVAL - 1 sweeps are enqueued that return at once.
  * Chosen, not tuned. */
 enum { POLL_INTERVAL = 4 };
 
-enum {
-    PUT,
-    ADD_SOURCE,
-    RELAX,
-    SET_RED_GHOSTS,
-    ADVECT,
-    ADVECT_VELOCITY,
-    DIVERGENCE,
-    GRADIENT,
-    KERNELS
-};
+enum { PUT, ADD_SOURCE, RELAX, ADVECT, DIVERGENCE, GRADIENT, RED_GHOSTS, KERNELS };
 static const char *const kernel_name[KERNELS] = {
-    "put",    "add_source",      "relax",      "set_red_ghosts",
-    "advect", "advect_velocity", "divergence", "gradient"};
+    "put", "add_source", "relax", "advect", "divergence", "gradient", "set_red_ghosts"};
 static cl_kernel kernel[KERNELS];
+static int kernels; /* of this device: on a GPU, relax() sets all ghost cells */
 
 /* Enqueues a kernel. Rounds the global size up to a multiple of the local size. */
-static void launch(int k, const char *name, int x, int y, int z)
+static void enqueue(int k, const char *name, int x, int y, int z)
 {
     size_t items[3] = {(size_t)x, (size_t)y, (size_t)z}, group[3], global[3];
     for (int d = 0; d < 3; d++) {
-        group[d] = local[d] < items[d] ? local[d] : items[d];
+        group[d] = k == RELAX ? sweep_local[d] : local[d];
+        group[d] = group[d] < items[d] ? group[d] : items[d];
         global[d] = (items[d] + group[d] - 1) / group[d] * group[d];
     }
     OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[k], 3, NULL, global, group, 0, NULL,
                                      profile_event(name)));
 }
 
-/* Enqueues a kernel over all cells. */
-static void launch_box(int k, const char *name)
+/* The same; on a CPU, with one work-item per core. */
+static void launch(int k, const char *name, int x, int y, int z)
 {
-    if (has_local_memory)
-        launch(k, name, g.nx, g.ny, g.nz);
-    else
-        launch(k, name, workers, 1, 1);
+    enqueue(k, name, on_gpu ? x : workers, on_gpu ? y : 1, on_gpu ? z : 1);
 }
 
 /* Creates a buffer with the given contents. clEnqueueFillBuffer would need no host
@@ -98,13 +81,6 @@ static void clear(cl_mem buffer, size_t size)
                                   profile_event("clear")));
 }
 
-/* Writes the zeros of a field that is 0, for operations that read its memory. */
-static void fill_zeros(int f)
-{
-    if (is_zero[f]) clear(field[f], bytes);
-    is_zero[f] = false;
-}
-
 void fluid_begin(const setup *requested)
 {
     cl_int err;
@@ -119,33 +95,34 @@ void fluid_begin(const setup *requested)
     queue = clCreateCommandQueue(context, device,
                                  profiling() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     OCL_CHECK(err);
-    /* On a CPU, PoCL turns the work-items of a group into loop iterations: there is one
-     * per group, and a group per core. On a GPU: 32 pairs of columns, the size of a
-     * warp; 4 rows have not been tuned. */
     cl_uint units, width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
     workers = (int)units;
-    has_local_memory = ocl_local_memory(device) > 0;
-    const int default_tile[3] = {32, 4,
-                                 planes_per_thread(g, ocl_items_at_once(device))};
+    on_gpu = ocl_local_memory(device) > 0;
+    /* On a CPU, PoCL turns the work-items of a group into loop iterations: there is one
+     * per group. On a GPU: 32 is the size of a warp; 4 rows are not tuned. */
+    const int default_local[3] = {32, 4, 1};
     for (int d = 0; d < 3; d++) {
-        tile[d] = (size_t)(s.group[d] ? s.group[d] : default_tile[d]);
-        local[d] = (size_t)(s.group[d] ? s.group[d] : has_local_memory ? 8 : 1);
+        local[d] = s.group[d] ? (size_t)s.group[d] : on_gpu ? 8 : 1;
+        sweep_local[d] = (size_t)(s.group[d] && d < 2 ? s.group[d] : default_local[d]);
+        if (!on_gpu) sweep_local[d] = local[d];
     }
+    planes = s.group[2] ? s.group[2] : planes_per_thread(g, ocl_items_at_once(device));
+    planes = planes < g.nz ? planes : g.nz;
 
     /* Native vector width in floats. A work-item of a GPU computes single cells. */
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof width,
                               &width, NULL));
-    if (has_local_memory) width = 1;
-    device_lanes = width >= 16 ? 16 : width >= 8 ? 8 : width >= 4 ? 4 : 1;
-    char options[128];
+    int lanes_of_device = on_gpu ? 1 : width >= 16 ? 16 : width >= 8 ? 8 : 4;
+    char options[160];
     snprintf(options, sizeof options,
-             "-D NX=%d -D NY=%d -D NZ=%d -D SHARED=%d -D LANES=%d -D WORKERS=%d "
-             "-cl-denorms-are-zero",
-             g.nx, g.ny, g.nz, has_local_memory, device_lanes, workers);
+             "-D NX=%d -D NY=%d -D NZ=%d -D PLANES=%d -D SHARED=%d -D LANES=%d "
+             "-D WORKERS=%d -D FROM_ZERO=%d -cl-denorms-are-zero",
+             g.nx, g.ny, g.nz, planes, on_gpu, lanes_of_device, workers, s.from_zero);
     program = ocl_build(context, device, options);
-    for (int k = 0; k < KERNELS; k++) {
+    kernels = on_gpu ? RED_GHOSTS : KERNELS;
+    for (int k = 0; k < kernels; k++) {
         kernel[k] = clCreateKernel(program, kernel_name[k], &err);
         OCL_CHECK(err);
     }
@@ -157,21 +134,18 @@ void fluid_begin(const setup *requested)
     memset(contents, 0, max_size);
     zeros = create_buffer(max_size, contents);
     free(contents);
-    for (int f = 0; f < FIELDS; f++) {
-        clear(field[f], bytes);
-        is_zero[f] = true;
-    }
+    for (int f = 0; f < FIELDS; f++) clear(field[f], bytes);
     OCL_CHECK(clFinish(queue));
     profile_collect();
 }
 
 void fluid_end(void)
 {
-    clReleaseMemObject(zeros);
     free(split_field);
+    clReleaseMemObject(zeros);
     clReleaseMemObject(flags);
     for (int f = 0; f < FIELDS; f++) clReleaseMemObject(field[f]);
-    for (int k = 0; k < KERNELS; k++) clReleaseKernel(kernel[k]);
+    for (int k = 0; k < kernels; k++) clReleaseKernel(kernel[k]);
     clReleaseProgram(program);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);
@@ -180,16 +154,12 @@ void fluid_end(void)
 void fluid_put(int f, int i, int j, int k, float value)
 {
     int index = cell_index(g, i, j, k);
-    fill_zeros(f);
-    ARG(kernel[PUT], 0, field[f]);
-    ARG(kernel[PUT], 1, index);
-    ARG(kernel[PUT], 2, value);
+    OCL_ARGS(kernel[PUT], field[f], index, value);
     launch(PUT, "put", 1, 1, 1);
 }
 
 void fluid_get(int f, float *dst)
 {
-    fill_zeros(f);
     OCL_CHECK(clEnqueueReadBuffer(queue, field[f], CL_TRUE, 0, bytes, split_field, 0,
                                   NULL, profile_event("copy to host")));
     profile_collect();
@@ -198,56 +168,20 @@ void fluid_get(int f, float *dst)
 
 void fluid_clear(int f)
 {
-    is_zero[f] = true;
+    if (on_gpu || !s.from_zero) clear(field[f], bytes);
 }
 
 void fluid_add(int x, int source)
 {
-    if (is_zero[source]) return;
-    fill_zeros(x);
-    ARG(kernel[ADD_SOURCE], 0, field[x]);
-    ARG(kernel[ADD_SOURCE], 1, field[source]);
-    ARG(kernel[ADD_SOURCE], 2, s.dt);
-    launch(ADD_SOURCE, "add_source",
-           (int)(bytes / sizeof(float) + (size_t)device_lanes - 1) / device_lanes, 1,
-           1);
+    OCL_ARGS(kernel[ADD_SOURCE], field[x], field[source], s.dt);
+    launch(ADD_SOURCE, "add_source", 2 * half_size(g), 1, 1);
 }
 
-static void relax_on_gpu(const char *name)
+static void relax(int x, int x0, int n, int wall, float a, float inv_c)
 {
-    size_t items[3] = {((size_t)g.nx + 1) / 2, (size_t)g.ny, (size_t)g.nz};
-    size_t group[3], global[3];
-    for (int d = 0; d < 3; d++) {
-        group[d] = tile[d] < items[d] ? tile[d] : items[d];
-        global[d] = (items[d] + group[d] - 1) / group[d] * group[d];
-    }
-    cl_int planes = (cl_int)group[2];
-    global[2] /= group[2]; /* a work-item iterates over all planes of its tile */
-    group[2] = 1;
-    ARG(kernel[RELAX], 9, planes);
-    OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[RELAX], 3, NULL, global, group, 0,
-                                     NULL, profile_event(name)));
-}
-
-static void relax(int x, int x0, int sweep, int colour, int zero, int wall, float a,
-                  float inv_c)
-{
-    const char *name = colour == RED ? "relax red" : "relax black";
-    ARG(kernel[RELAX], 0, field[x]);
-    ARG(kernel[RELAX], 1, field[x0]);
-    ARG(kernel[RELAX], 2, flags);
-    ARG(kernel[RELAX], 3, sweep);
-    ARG(kernel[RELAX], 4, s.tolerance);
-    ARG(kernel[RELAX], 5, colour);
-    ARG(kernel[RELAX], 6, wall);
-    ARG(kernel[RELAX], 7, a);
-    ARG(kernel[RELAX], 8, inv_c);
-    if (has_local_memory) {
-        relax_on_gpu(name);
-    } else {
-        ARG(kernel[RELAX], 9, zero);
-        launch_box(RELAX, name);
-    }
+    OCL_ARGS(kernel[RELAX], field[x], field[x0], flags, n, s.tolerance, wall, a, inv_c);
+    launch(RELAX, n % 2 ? "relax black" : "relax red", row_items(g), g.ny,
+           (g.nz + planes - 1) / planes);
 }
 
 /* Returns the first of the sweeps done after which the solve has converged; 0: none. */
@@ -263,92 +197,41 @@ static int converged_after(int done)
     return 0;
 }
 
-/* Sets the red ghost cells after a solve. On a GPU, relax() sets them. */
-static void set_red_ghosts(int x, int wall)
-{
-    if (has_local_memory) return;
-    ARG(kernel[SET_RED_GHOSTS], 0, field[x]);
-    ARG(kernel[SET_RED_GHOSTS], 1, wall);
-    launch_box(SET_RED_GHOSTS, "red ghosts");
-}
-
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
     int done = 0, last = 0;
-    if (has_local_memory) fill_zeros(x);
-    int zero = is_zero[x];
-    fill_zeros(x0);
-    is_zero[x] = false;
-    /* Without a tolerance, all flags keep their initial value, which is not 0. */
-    if (s.tolerance >= 0) clear(flags, (size_t)s.sweeps * sizeof(cl_int));
+    clear(flags, (size_t)s.sweeps * sizeof(cl_int));
     while (done < s.sweeps && !last) {
-        relax(x, x0, done, RED, zero, wall, a, 1 / c);
-        relax(x, x0, done, BLACK, zero, wall, a, 1 / c);
+        relax(x, x0, 2 * done, wall, a, 1 / c);
+        relax(x, x0, 2 * done + 1, wall, a, 1 / c);
         done++;
         bool poll = done % POLL_INTERVAL == 0 || done == s.sweeps;
         if (poll && s.tolerance >= 0) last = converged_after(done);
     }
-    set_red_ghosts(x, wall);
+    if (!on_gpu) {
+        OCL_ARGS(kernel[RED_GHOSTS], field[x], wall);
+        launch(RED_GHOSTS, "red ghosts", 1, 1, 1);
+    }
     return last ? last : done;
 }
 
-static void advect(int wall, int d, int d0, int u, int v, int w)
-{
-    ARG(kernel[ADVECT], 0, field[d]);
-    ARG(kernel[ADVECT], 1, field[d0]);
-    ARG(kernel[ADVECT], 2, field[u]);
-    ARG(kernel[ADVECT], 3, field[v]);
-    ARG(kernel[ADVECT], 4, field[w]);
-    ARG(kernel[ADVECT], 5, wall);
-    ARG(kernel[ADVECT], 6, s.dt);
-    launch_box(ADVECT, "advect");
-}
-
-static void advect_velocity(const int to[3], int u, int v, int w)
-{
-    const int fields[] = {to[0], to[1], to[2], u, v, w};
-    for (cl_uint n = 0; n < 6; n++) ARG(kernel[ADVECT_VELOCITY], n, field[fields[n]]);
-    ARG(kernel[ADVECT_VELOCITY], 6, s.dt);
-    launch_box(ADVECT_VELOCITY, "advect");
-}
-
-/* On a CPU, the three components of the velocity, which are advected in three calls
- * (step.h), are computed by one kernel, which the third call enqueues. */
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
-    static int to[3];
-    const int operands[] = {d0, u, v, w};
-    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
-    if (wall != SCALAR) to[wall - ALONG_X] = d;
-    if (wall == SCALAR || has_local_memory)
-        advect(wall, d, d0, u, v, w);
-    else if (wall == ALONG_Z)
-        advect_velocity(to, u, v, w);
-    is_zero[d] = false;
+    OCL_ARGS(kernel[ADVECT], field[d], field[d0], field[u], field[v], field[w], wall,
+             s.dt);
+    launch(ADVECT, "advect", g.nx, g.ny, g.nz);
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
     float scale = -0.5f / longest_side(g);
-    const int operands[] = {u, v, w};
-    for (int n = 0; n < 3; n++) fill_zeros(operands[n]);
-    is_zero[p] = true;
-    is_zero[div] = false;
-    ARG(kernel[DIVERGENCE], 0, field[u]);
-    ARG(kernel[DIVERGENCE], 1, field[v]);
-    ARG(kernel[DIVERGENCE], 2, field[w]);
-    ARG(kernel[DIVERGENCE], 3, field[div]);
-    ARG(kernel[DIVERGENCE], 4, scale);
-    launch_box(DIVERGENCE, "divergence");
+    fluid_clear(p);
+    OCL_ARGS(kernel[DIVERGENCE], field[u], field[v], field[w], field[div], scale);
+    launch(DIVERGENCE, "divergence", g.nx, g.ny, g.nz);
 }
 
 void fluid_gradient(int u, int v, int w, int p)
 {
-    const int operands[] = {u, v, w, p};
-    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
-    ARG(kernel[GRADIENT], 0, field[u]);
-    ARG(kernel[GRADIENT], 1, field[v]);
-    ARG(kernel[GRADIENT], 2, field[w]);
-    ARG(kernel[GRADIENT], 3, field[p]);
-    launch_box(GRADIENT, "gradient");
+    OCL_ARGS(kernel[GRADIENT], field[u], field[v], field[w], field[p]);
+    launch(GRADIENT, "gradient", g.nx, g.ny, g.nz);
 }

@@ -6,7 +6,6 @@
  */
 #include <stdlib.h>
 
-#define LANES 1 /* the lanes of a GPU are threads */
 #include "cuda_device.h"
 #include "host.h"
 #include "profile_cuda.h"
@@ -20,89 +19,15 @@
  * from it. */
 __constant__ grid box;
 
-__global__ void add_source_kernel(float *x, const float *__restrict__ source, float dt)
-{
-    int c = GLOBAL_X;
-    if (c < 2 * half_size(box)) x[c] += dt * source[c];
-}
-
-/* A division of the box into tiles of `planes` planes: `columns` tiles along x, `rows`
- * along y, `tiles` in all. Tiles are numbered along x first, then along y and z. */
-typedef struct {
-    int columns, rows, tiles, planes;
-} tiling;
-
-/* Relaxes a box until it has converged, at most `sweeps` times, one colour after the
- * other. Block b relaxes the tiles b, b + gridDim.x, b + 2 gridDim.x and so on. A sweep
- * sets its flag to 1 if a cell changed by more than the tolerance, or to NaN; the
- * threads of a block combine their results and one of them writes. A sweep that has
- * left its flag 0 is the last one. */
-__global__ void relax_kernel(float *x, const float *__restrict__ x0, int *flags,
-                             tiling parts, int sweeps, float tolerance, int wall,
-                             float a, float inv_c)
-{
-    grid g = box;
-    int leader = threadIdx.x == 0 && threadIdx.y == 0;
-
-    for (int n = 0; n < 2 * sweeps; n++) { /* the red cells, then the black ones */
-        int sweep = n / 2, colour = n % 2 ? BLACK : RED, unconverged = 0;
-        if (sweep > 0 && !flags[sweep - 1]) return;
-        for (int tile = blockIdx.x; tile < parts.tiles; tile += gridDim.x) {
-            int column = tile % parts.columns, row = tile / parts.columns % parts.rows;
-            int i = 1 + 2 * (column * blockDim.x + threadIdx.x);
-            int j = 1 + row * blockDim.y + threadIdx.y;
-            int first = 1 + tile / (parts.columns * parts.rows) * parts.planes;
-            int last =
-                first + parts.planes - 1 < g.nz ? first + parts.planes - 1 : g.nz;
-            if (i <= g.nx && j <= g.ny)
-                unconverged |= relax_columns(x, x0, g, colour, i, j, first, last, wall,
-                                             a, inv_c, tolerance);
-        }
-        if (__syncthreads_or(unconverged) && leader) atomicMax(&flags[sweep], 1);
-        CUDA_GRID_SYNC();
-    }
-}
-
-__global__ void advect_kernel(float *d, const float *__restrict__ d0,
-                              const float *__restrict__ u, const float *__restrict__ v,
-                              const float *__restrict__ w, int wall, float dt)
-{
-    grid g = box;
-    int i = item_column(g, GLOBAL_X), j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
-    if (i <= g.nx && j <= g.ny && k <= g.nz)
-        advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
-}
-
-__global__ void divergence_kernel(const float *__restrict__ u,
-                                  const float *__restrict__ v,
-                                  const float *__restrict__ w, float *div, float scale)
-{
-    grid g = box;
-    int i = item_column(g, GLOBAL_X), j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
-    if (i <= g.nx && j <= g.ny && k <= g.nz)
-        divergence_cell(u, v, w, div, g, i, j, k, scale);
-}
-
-__global__ void gradient_kernel(float *u, float *v, float *w,
-                                const float *__restrict__ p)
-{
-    grid g = box;
-    int i = item_column(g, GLOBAL_X), j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
-    if (i <= g.nx && j <= g.ny && k <= g.nz) gradient_cell(u, v, w, p, g, i, j, k);
-}
-
 static setup s;
 static grid g;
 static size_t bytes; /* in a field, with ghost cells */
 static dim3 block;
-static tiling sweep;
-static dim3 sweep_block;
-static unsigned blocks_at_once; /* of a sweep */
+static dim3 sweep_blocks, sweep_block; /* launch configuration of a solve */
 static float *field[FIELDS];
-static bool is_zero[FIELDS]; /* all cells of a field are 0, whatever is in memory */
-static float *split_field;   /* host copy of a field, split by colour */
-static int *flags;           /* [s.sweeps]: 1 if a sweep has not converged */
-static int *found;           /* host copy of the flags */
+static float *split_field; /* host copy of a field, split by colour */
+static int *flags;         /* [s.sweeps]: 1 if a sweep has not converged */
+static int *found;         /* host copy of the flags */
 
 /* The launch configuration for a range of threads: blocks cover the range, and no block
  * is larger than the range. */
@@ -130,40 +55,7 @@ static float *device_array(size_t size)
     return p;
 }
 
-/* Writes the zeros of a field that is 0, for operations that read its memory. */
-static void fill_zeros(int f)
-{
-    if (!is_zero[f]) return;
-    CUDA_CHECK(cudaMemset(field[f], 0, bytes));
-    profile_command("clear");
-    is_zero[f] = false;
-}
-
-/* Divides the box into tiles for the sweeps, and chooses as many blocks for them as the
- * device holds at the same time. */
-static void divide_into_tiles(void)
-{
-    const int items[3] = {(g.nx + 1) / 2, g.ny, g.nz};
-    /* 32: the size of a warp; 4 rows are not tuned. */
-    const int default_tile[3] = {32, 4, planes_per_thread(g, cuda_threads_at_once())};
-    int tile[3], count[3], at_once;
-    for (int d = 0; d < 3; d++) {
-        tile[d] = s.group[d] ? s.group[d] : default_tile[d];
-        tile[d] = tile[d] < items[d] ? tile[d] : items[d];
-        count[d] = (items[d] + tile[d] - 1) / tile[d];
-    }
-    CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, relax_kernel,
-                                                             tile[0] * tile[1], 0));
-    at_once *= cuda_multiprocessors();
-    sweep.columns = count[0];
-    sweep.rows = count[1];
-    sweep.tiles = count[0] * count[1] * count[2];
-    sweep.planes = tile[2];
-    blocks_at_once = (unsigned)(sweep.tiles < at_once ? sweep.tiles : at_once);
-    sweep_block.x = (unsigned)tile[0];
-    sweep_block.y = (unsigned)tile[1];
-    sweep_block.z = 1;
-}
+static void divide_into_tiles(void);
 
 void fluid_begin(const setup *requested)
 {
@@ -181,8 +73,7 @@ void fluid_begin(const setup *requested)
 
     for (int f = 0; f < FIELDS; f++) {
         field[f] = device_array(bytes);
-        CUDA_CHECK(cudaMemset(field[f], 0, bytes));
-        is_zero[f] = true;
+        fluid_clear(f);
     }
     split_field = (float *)allocate(field_size(g), sizeof *split_field, "a field");
     flags = (int *)device_array((size_t)s.sweeps * sizeof *flags);
@@ -195,15 +86,14 @@ void fluid_begin(const setup *requested)
 void fluid_end(void)
 {
     free(found);
-    cudaFree(flags);
     free(split_field);
+    cudaFree(flags);
     for (int f = 0; f < FIELDS; f++) cudaFree(field[f]);
     profile_cuda_end();
 }
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    fill_zeros(f);
     CUDA_CHECK(cudaMemcpy(field[f] + cell_index(g, i, j, k), &value, sizeof value,
                           cudaMemcpyHostToDevice));
     profile_command("copy to device");
@@ -211,7 +101,6 @@ void fluid_put(int f, int i, int j, int k, float value)
 
 void fluid_get(int f, float *dst)
 {
-    fill_zeros(f);
     CUDA_CHECK(cudaMemcpy(split_field, field[f], bytes, cudaMemcpyDeviceToHost));
     profile_command("copy to host");
     profile_collect();
@@ -220,27 +109,92 @@ void fluid_get(int f, float *dst)
 
 void fluid_clear(int f)
 {
-    is_zero[f] = true;
+    CUDA_CHECK(cudaMemset(field[f], 0, bytes));
+    profile_command("clear");
+}
+
+__global__ void add_source_kernel(float *x, const float *__restrict__ source, float dt)
+{
+    int c = GLOBAL_X;
+    if (c < 2 * half_size(box)) x[c] += dt * source[c];
 }
 
 void fluid_add(int x, int source)
 {
-    if (is_zero[source]) return;
-    fill_zeros(x);
     range r = make_range(2 * half_size(g), 1, 1);
     CUDA_LAUNCH(add_source_kernel, r.grid, r.block, 0, field[x], field[source], s.dt);
     profile_command("add_source");
 }
 
+/* The tiles of a sweep: `columns` along x, `rows` along y, `count` in all, of `planes`
+ * planes each. They are numbered along x first, then along y and z. */
+typedef struct {
+    int columns, rows, planes, count;
+} tiling;
+__constant__ tiling tiles;
+
+/* Relaxes a box until it has converged, at most `sweeps` times, one colour after the
+ * other. Block b relaxes the tiles b, b + gridDim.x, b + 2 gridDim.x and so on. A sweep
+ * sets its flag to 1 if a cell changed by more than the tolerance, or to NaN; the
+ * threads of a block combine their results and one of them writes. A sweep that has
+ * left its flag 0 is the last one. */
+__global__ void relax_kernel(float *x, const float *__restrict__ x0, int *flags,
+                             int sweeps, float tolerance, int wall, float a,
+                             float inv_c)
+{
+    grid g = box;
+    int leader = threadIdx.x == 0 && threadIdx.y == 0;
+
+    for (int n = 0; n < 2 * sweeps; n++) { /* the red cells, then the black ones */
+        int sweep = n / 2, colour = n % 2 ? BLACK : RED, bits = 0;
+        if (sweep > 0 && !flags[sweep - 1]) return;
+        for (int tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
+            int column = tile % tiles.columns, row = tile / tiles.columns;
+            position at = {1 + 2 * (int)(column * blockDim.x + threadIdx.x),
+                           1 + (int)(row % tiles.rows * blockDim.y + threadIdx.y),
+                           1 + row / tiles.rows * tiles.planes};
+            int last = at.k + tiles.planes - 1 < g.nz ? at.k + tiles.planes - 1 : g.nz;
+            if (!is_inner(g, at)) continue;
+            at.i += (at.j + at.k + colour) % 2;
+            bits = maximum(bits, relax_columns(x, x0, g, at, last, wall, a, inv_c));
+        }
+        int unconverged = !(bits_to_change(bits) <= tolerance);
+        if (__syncthreads_or(unconverged) && leader) atomicMax(&flags[sweep], 1);
+        CUDA_GRID_SYNC();
+    }
+}
+
+/* Divides the box into tiles, and chooses as many blocks for them as the device holds
+ * at the same time. */
+static void divide_into_tiles(void)
+{
+    const int items[3] = {row_items(g), g.ny, g.nz};
+    /* 32: the size of a warp; 4 rows are not tuned. */
+    const int default_tile[3] = {32, 4, planes_per_thread(g, cuda_threads_at_once())};
+    int tile[3], count[3], at_once;
+    for (int d = 0; d < 3; d++) {
+        tile[d] = s.group[d] ? s.group[d] : default_tile[d];
+        tile[d] = tile[d] < items[d] ? tile[d] : items[d];
+        count[d] = (items[d] + tile[d] - 1) / tile[d];
+    }
+    tiling t = {count[0], count[1], tile[2], count[0] * count[1] * count[2]};
+    CUDA_CHECK(cudaMemcpyToSymbol(tiles, &t, sizeof t));
+    CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, relax_kernel,
+                                                             tile[0] * tile[1], 0));
+    at_once *= cuda_multiprocessors();
+    sweep_blocks.x = (unsigned)(t.count < at_once ? t.count : at_once);
+    sweep_blocks.y = sweep_blocks.z = 1;
+    sweep_block.x = (unsigned)tile[0];
+    sweep_block.y = (unsigned)tile[1];
+    sweep_block.z = 1;
+}
+
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
-    fill_zeros(x);
-    fill_zeros(x0);
     CUDA_CHECK(cudaMemset(flags, 0, (size_t)s.sweeps * sizeof *flags));
     profile_command("clear");
-    const dim3 blocks = {blocks_at_once, 1, 1};
-    CUDA_LAUNCH_TOGETHER(relax_kernel, blocks, sweep_block, 0, field[x], field[x0],
-                         flags, sweep, s.sweeps, s.tolerance, wall, a, 1 / c);
+    CUDA_LAUNCH_TOGETHER(relax_kernel, sweep_blocks, sweep_block, 0, field[x],
+                         field[x0], flags, s.sweeps, s.tolerance, wall, a, 1 / c);
     profile_command("relax");
     if (s.tolerance < 0) return s.sweeps;
 
@@ -252,33 +206,51 @@ int fluid_solve(int wall, int x, int x0, float a, float c)
     return sweeps < s.sweeps ? sweeps + 1 : s.sweeps;
 }
 
+__global__ void advect_kernel(float *d, const float *__restrict__ d0,
+                              const float *__restrict__ u, const float *__restrict__ v,
+                              const float *__restrict__ w, int wall, float dt)
+{
+    grid g = box;
+    position at = {item_column(g, GLOBAL_X), 1 + GLOBAL_Y, 1 + GLOBAL_Z};
+    if (is_inner(g, at)) store(d, g, at, wall, advected_value(d0, u, v, w, g, at, dt));
+}
+
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
-    const int operands[] = {d0, u, v, w};
-    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
-    is_zero[d] = false;
     range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(advect_kernel, r.grid, r.block, 0, field[d], field[d0], field[u],
                 field[v], field[w], wall, s.dt);
     profile_command("advect");
 }
 
+__global__ void divergence_kernel(const float *__restrict__ u,
+                                  const float *__restrict__ v,
+                                  const float *__restrict__ w, float *div, float scale)
+{
+    grid g = box;
+    position at = {item_column(g, GLOBAL_X), 1 + GLOBAL_Y, 1 + GLOBAL_Z};
+    if (is_inner(g, at)) divergence_cell(u, v, w, div, g, at, scale);
+}
+
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
-    const int operands[] = {u, v, w};
-    for (int n = 0; n < 3; n++) fill_zeros(operands[n]);
-    is_zero[p] = true;
-    is_zero[div] = false;
     range r = make_range(g.nx, g.ny, g.nz);
+    fluid_clear(p);
     CUDA_LAUNCH(divergence_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[div], -0.5f / longest_side(g));
     profile_command("divergence");
 }
 
+__global__ void gradient_kernel(float *u, float *v, float *w,
+                                const float *__restrict__ p)
+{
+    grid g = box;
+    position at = {item_column(g, GLOBAL_X), 1 + GLOBAL_Y, 1 + GLOBAL_Z};
+    if (is_inner(g, at)) gradient_cell(u, v, w, p, g, at);
+}
+
 void fluid_gradient(int u, int v, int w, int p)
 {
-    const int operands[] = {u, v, w, p};
-    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
     range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(gradient_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p]);

@@ -1,7 +1,6 @@
 /* host.h - host functions that all back-ends of this step use. */
 #include "fluid.h"
 #include "body.h"
-#include "strip.h"
 
 static inline void reject_gauss_seidel(const setup *s)
 {
@@ -31,6 +30,6 @@ static inline void merge_colours(grid g, const float *split_field, float *dst)
 enum { MAX_PLANES = 16 };
 static inline int planes_per_thread(grid g, size_t at_once)
 {
-    size_t planes = 4 * ((size_t)g.nx + 1) / 2 * g.ny * g.nz / at_once;
+    size_t planes = 4 * (size_t)row_items(g) * g.ny * g.nz / at_once;
     return planes < 1 ? 1 : planes < MAX_PLANES ? (int)planes : MAX_PLANES;
 }

@@ -60,10 +60,9 @@ HOST_DEVICE_FN int pass_depth(grid g, int workers, int depth)
 
 /* Executes one phase of a pass over sweeps `first` to first + sweeps - 1 of a solve,
  * the part of one worker. flags[n] is set if a cell changed by more than the tolerance
- * in sweep n; cells are tested only while it is not. zero: x is 0 before the solve. */
-FN void relax_pass(GLOBAL float *x, GLOBAL const float *x0, grid g, int worker,
-                   int workers, int phase, int first, int sweeps, GLOBAL int *flags,
-                   int zero, int wall, float a, float inv_c, float tolerance)
+ * in sweep n; cells are tested only while it is not. */
+FN void relax_pass(equation e, grid g, int worker, int workers, int phase, int first,
+                   int sweeps, GLOBAL int *flags)
 {
     int half_sweeps = 2 * sweeps,
         lowest = lowest_plane(g, worker, workers, half_sweeps, 0);
@@ -77,8 +76,8 @@ FN void relax_pass(GLOBAL float *x, GLOBAL const float *x0, grid g, int worker,
             if (k < lowest_plane(g, worker, workers, half_sweeps, h) ||
                 k >= lowest_plane(g, worker + 1, workers, half_sweeps, h))
                 continue;
-            if (relax_rows(x, x0, g, 2 * first + h, k, 1, g.ny, !read_flag(flag), zero,
-                           wall, a, inv_c, tolerance))
+            part plane = {k, 1, g.ny};
+            if (relax_rows(e, g, 2 * first + h, plane, !read_flag(flag)))
                 set_flag(flag);
         }
 }

@@ -65,27 +65,60 @@ HOST_DEVICE_FN int cell_index(grid g, int i, int j, int k)
     return field_index(g, flat_index(g, i, j, k));
 }
 
+/* Number of work-items along x for one colour: half the cells of a row, rounded up. */
+HOST_DEVICE_FN int row_items(grid g)
+{
+    return (g.nx + 1) / 2;
+}
+
 /* Column of work-item id of a row, on a device where a work-item computes a cell.
  * Consecutive work-items access consecutive memory: the odd columns first, then the
  * even ones. */
 FN int item_column(grid g, int id)
 {
-    int odd = (g.nx + 1) / 2;
+    int odd = row_items(g);
     return id < odd ? 1 + 2 * id : 2 + 2 * (id - odd);
 }
 
-/* New value of a cell by one relaxation towards the solution of c x - a (sum of
- * neighbours) = x0; inv_c is 1 / c. */
-FN float relaxed_value(float x0, float west, float east, float south, float north,
-                       float below, float above, float a, float inv_c)
+/* True if the cell lies in the box; its indices are at least 1. */
+FN int is_inner(grid g, position at)
 {
-    return (x0 + a * (west + east + south + north + below + above)) * inv_c;
+    return at.i <= g.nx && at.j <= g.ny && at.k <= g.nz;
+}
+
+/* Absolute change of a cell as the bits of a non-negative float. Interpreted as
+ * integers, these bits have the same order as the floats, and NaN is larger than any
+ * number. */
+HOST_DEVICE_FN int change_bits(float a, float b)
+{
+    union {
+        float number;
+        int bits;
+    } u;
+    u.number = fabsf(a - b);
+    return u.bits;
+}
+
+HOST_DEVICE_FN float bits_to_change(int bits)
+{
+    union {
+        float number;
+        int bits;
+    } u;
+    u.bits = bits;
+    return u.number;
+}
+
+HOST_DEVICE_FN int maximum(int a, int b)
+{
+    return a > b ? a : b;
 }
 
 /* Writes a cell and, if it lies at a wall, its ghost cells. No other cell uses these
  * ghost cells. */
-FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float value)
+FN void store(GLOBAL float *x, grid g, position at, int wall, float value)
 {
+    int i = at.i, j = at.j, k = at.k;
     x[cell_index(g, i, j, k)] = value;
 
     /* a single branch, rarely taken, for most cells */
@@ -103,6 +136,61 @@ FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float valu
     if (k == g.nz) x[cell_index(g, i, j, g.nz + 1)] = ghost_z;
 }
 
+/* Relaxes the cells of one colour in two adjacent columns, from the cell `at` up to
+ * plane `last`, towards the solution of c x - a (sum of neighbours) = x0; inv_c is 1 /
+ * c. The first of the columns has an odd i. In each plane exactly one of the two cells
+ * has the colour; the other one is its partner. A partner is a neighbour of up to three
+ * cells of the colour, in its own plane and in the planes below and above it, and is
+ * loaded once (register blocking along z):
+ *
+ *       k + 1:   cell     partner = above         right = !right in each plane
+ *       k:       partner  cell
+ *       k - 1:   cell     partner = below
+ *
+ * Returns the largest change of a cell as bits (change_bits). */
+FN int relax_columns(GLOBAL float *x, GLOBAL const float *x0, grid g, position at,
+                     int last, int wall, float a, float inv_c)
+{
+    int row = row_pitch(g), plane = plane_pitch(g), max_change = 0;
+    int right = at.i % 2 == 0; /* the cell is in the second column */
+
+    /* If nx is odd, the second column of the last pair consists of ghost cells. Skip it
+     * in the first and the last plane: there, other work-items write its neighbours. */
+    if (at.i - right == g.nx) {
+        last -= (right + last - at.k) % 2;
+        at.i -= right;
+        at.k += right;
+        right = 0;
+        if (at.k > last) return 0;
+    }
+
+    int f = flat_index(g, at.i, at.j, at.k);
+    GLOBAL const float *own = x + half_offset(g, f), *other = x + half_offset(g, f + 1);
+    x0 += half_offset(g, f);
+    float below = other[(f - plane) / 2], partner = other[(f + (right ? -1 : 1)) / 2];
+
+    for (; at.k <= last; at.k++) {
+        float above = other[(f + plane) / 2];
+        if (at.i <= g.nx) {
+            float west = right ? partner : other[(f - 1) / 2];
+            float east = right ? other[(f + 1) / 2] : partner;
+            float old_value = own[f / 2];
+            float new_value = (x0[f / 2] + a * (west + east + other[(f - row) / 2] +
+                                                other[(f + row) / 2] + below + above)) *
+                              inv_c;
+            store(x, g, at, wall, new_value);
+            max_change = maximum(max_change, change_bits(new_value, old_value));
+        }
+        int step = right ? -1 : 1; /* the next cell is in the other column */
+        at.i += step;
+        f += plane + step;
+        right = !right;
+        below = partner;
+        partner = above;
+    }
+    return max_change;
+}
+
 /* Coordinate along an axis of n cells from which the flow reaches this cell, clamped to
  * the walls at 0.5 and n + 0.5. NaN becomes 0.5, so that the index stays valid. */
 FN float backtrace(int cell, float distance, int n)
@@ -112,15 +200,17 @@ FN float backtrace(int cell, float distance, int n)
     return x < n + 0.5f ? x : n + 0.5f;
 }
 
-/* Semi-Lagrangian advection of one cell: interpolates d0 trilinearly at the point from
- * which the flow (u, v, w) reaches the cell in dt. Velocity is in box lengths per
- * unit of time; a box is n cells long. */
-FN float advected_value(GLOBAL const float *d0, float u, float v, float w, grid g,
-                        int i, int j, int k, float dt)
+/* Semi-Lagrangian advection: returns d0 at the point from which the flow (u, v, w)
+ * reaches a cell in dt, by trilinear interpolation. Velocity is in box lengths per unit
+ * of time; a box is n cells long. */
+FN float advected_value(GLOBAL const float *d0, GLOBAL const float *u,
+                        GLOBAL const float *v, GLOBAL const float *w, grid g,
+                        position at, float dt)
 {
-    float x = backtrace(i, dt * g.nx * u, g.nx);
-    float y = backtrace(j, dt * g.ny * v, g.ny);
-    float z = backtrace(k, dt * g.nz * w, g.nz);
+    int idx = cell_index(g, at.i, at.j, at.k);
+    float x = backtrace(at.i, dt * g.nx * u[idx], g.nx);
+    float y = backtrace(at.j, dt * g.ny * v[idx], g.ny);
+    float z = backtrace(at.k, dt * g.nz * w[idx], g.nz);
     int i0 = (int)x, j0 = (int)y, k0 = (int)z;
     float x1 = x - i0, x0 = 1 - x1;
     float y1 = y - j0, y0 = 1 - y1;
@@ -138,49 +228,28 @@ FN float advected_value(GLOBAL const float *d0, float u, float v, float w, grid 
                        x1 * other[(f + plane + row + 1) / 2]));
 }
 
-FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
-                    GLOBAL const float *v, GLOBAL const float *w, grid g, int i, int j,
-                    int k, int wall, float dt)
-{
-    int idx = cell_index(g, i, j, k);
-    store(d, g, i, j, k, wall,
-          advected_value(d0, u[idx], v[idx], w[idx], g, i, j, k, dt));
-}
-
-/* Right-hand side of the pressure equation at a cell with flat index f; scale is -1/2
- * divided by the number of cells along the longest side. */
-FN float divergence_value(GLOBAL const float *u, GLOBAL const float *v,
-                          GLOBAL const float *w, grid g, int f, float scale)
-{
-    int other = half_offset(g, f + 1), row = row_pitch(g), plane = plane_pitch(g);
-    return scale * (u[other + (f + 1) / 2] - u[other + (f - 1) / 2] +
-                    v[other + (f + row) / 2] - v[other + (f - row) / 2] +
-                    w[other + (f + plane) / 2] - w[other + (f - plane) / 2]);
-}
-
-/* Stores it for one cell. */
+/* Right-hand side of the pressure equation; scale is -1/2 divided by the number of
+ * cells along the longest side. */
 FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
-                        GLOBAL const float *w, GLOBAL float *div, grid g, int i, int j,
-                        int k, float scale)
+                        GLOBAL const float *w, GLOBAL float *div, grid g, position at,
+                        float scale)
 {
-    float value = divergence_value(u, v, w, g, flat_index(g, i, j, k), scale);
-    store(div, g, i, j, k, SCALAR, value);
-}
-
-/* Half the difference of the pressures at the flat distance d (1, row or plane) on both
- * sides of a cell: what the projection subtracts from its velocity. */
-FN float half_difference(GLOBAL const float *p, grid g, int f, int d)
-{
-    return 0.5f * (p[field_index(g, f + d)] - p[field_index(g, f - d)]);
+    int f = flat_index(g, at.i, at.j, at.k), row = row_pitch(g), plane = plane_pitch(g);
+    int other = half_offset(g, f + 1);
+    float div_value = scale * (u[other + (f + 1) / 2] - u[other + (f - 1) / 2] +
+                               v[other + (f + row) / 2] - v[other + (f - row) / 2] +
+                               w[other + (f + plane) / 2] - w[other + (f - plane) / 2]);
+    store(div, g, at, SCALAR, div_value);
 }
 
 /* Subtracts the gradient of the pressure from the velocity of one cell. */
 FN void gradient_cell(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
-                      GLOBAL const float *p, grid g, int i, int j, int k)
+                      GLOBAL const float *p, grid g, position at)
 {
-    int row = row_pitch(g), plane = plane_pitch(g), f = flat_index(g, i, j, k);
-    int own = field_index(g, f);
-    store(u, g, i, j, k, ALONG_X, u[own] - half_difference(p, g, f, 1));
-    store(v, g, i, j, k, ALONG_Y, v[own] - half_difference(p, g, f, row));
-    store(w, g, i, j, k, ALONG_Z, w[own] - half_difference(p, g, f, plane));
+    int f = flat_index(g, at.i, at.j, at.k), row = row_pitch(g), plane = plane_pitch(g);
+    int idx = field_index(g, f);
+    p += half_offset(g, f + 1);
+    store(u, g, at, ALONG_X, u[idx] - 0.5f * (p[(f + 1) / 2] - p[(f - 1) / 2]));
+    store(v, g, at, ALONG_Y, v[idx] - 0.5f * (p[(f + row) / 2] - p[(f - row) / 2]));
+    store(w, g, at, ALONG_Z, w[idx] - 0.5f * (p[(f + plane) / 2] - p[(f - plane) / 2]));
 }

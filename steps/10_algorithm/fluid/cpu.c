@@ -8,7 +8,9 @@
 #endif
 
 #include "host.h"
+#include "strip.h"
 #include "block.h"
+#include "passes.h"
 #include "cosine.h"
 
 /* Maximum number of sweeps per pass; README.md has the measurement of this choice. */
@@ -20,13 +22,13 @@ static setup s;
 static grid g;
 static size_t cells; /* in a field, with ghost cells */
 static float *field[FIELDS];
+static float *initial;      /* x before a solve in passes, unless it was 0 */
+static int *flags;          /* [s.sweeps]: 1 if a sweep of a pass has not converged */
+static sweep_record record; /* predicts the number of sweeps */
 static dct_plan plan_y, plan_z;
 static float *eigenvalue_y, *eigenvalue_z, *scale_y, *scale_z; /* per cosine mode */
 static float *modes; /* [nz][ny][pitch]: right-hand side, its cosine modes, pressure */
 static size_t pitch; /* row length of modes: nx, rounded up to whole vectors */
-static float *initial;       /* x before the solve, if it was not 0 */
-static int *flags;           /* [s.sweeps]: 1 if a sweep of a pass has not converged */
-static bool is_zero[FIELDS]; /* all cells of a field are 0, whatever is in memory */
 
 /* Sets the calling thread's flush-to-zero mode: denormal floats (below 1.2e-38) are
  * read and written as 0. Many processors compute denormals in a slow special path. New
@@ -48,13 +50,6 @@ static void clear(float *x)
 {
 #pragma omp parallel for schedule(static)
     for (size_t c = 0; c < cells / 2; c++) x[c] = x[cells / 2 + c] = 0;
-}
-
-/* Writes the zeros of a field that is 0, for operations that read its memory. */
-static void fill_zeros(int f)
-{
-    if (is_zero[f]) TIMED("clear", clear(field[f]));
-    is_zero[f] = false;
 }
 
 static dct_plan make_plan(int n, float **eigenvalue, float **scale)
@@ -79,17 +74,17 @@ void fluid_begin(const setup *requested)
     reject_gauss_seidel(&s);
     g = s.g;
     cells = field_size(g);
+    initial = allocate_untouched(cells, sizeof(float), "a field");
+    flags = allocate((size_t)s.sweeps, sizeof *flags, "convergence flags");
+    record = (sweep_record){.a = -1};
     plan_y = make_plan(g.ny, &eigenvalue_y, &scale_y);
     plan_z = make_plan(g.nz, &eigenvalue_z, &scale_z);
     pitch = (size_t)(g.nx + LANES - 1) / LANES * LANES;
     modes = allocate(pitch * (size_t)g.ny * (size_t)(g.nz + LANES), sizeof *modes,
                      "a pressure");
-    initial = allocate_untouched(cells, sizeof(float), "a field");
-    flags = allocate((size_t)s.sweeps, sizeof *flags, "convergence flags");
     for (int f = 0; f < FIELDS; f++) {
         field[f] = allocate_untouched(cells, sizeof(float), "a field");
         clear(field[f]);
-        is_zero[f] = true;
     }
 }
 
@@ -111,14 +106,17 @@ void fluid_end(void)
 
 void fluid_put(int f, int i, int j, int k, float value)
 {
-    fill_zeros(f);
     field[f][cell_index(g, i, j, k)] = value;
 }
 
 void fluid_get(int f, float *dst)
 {
-    fill_zeros(f);
     TIMED("copy", merge_colours(g, field[f], dst));
+}
+
+void fluid_clear(int f)
+{
+    if (!s.from_zero) TIMED("clear", clear(field[f]));
 }
 
 /* Iterates over the rows of the calling thread, one part of them per plane. */
@@ -126,12 +124,6 @@ void fluid_get(int f, float *dst)
     FOR_EACH_PART(r, g, first_row(g, omp_get_thread_num(), omp_get_num_threads()),     \
                   first_row(g, omp_get_thread_num() + 1, omp_get_num_threads()))
 
-void fluid_clear(int f)
-{
-    is_zero[f] = true;
-}
-
-/* With compat=minho, four fields of sources per time step are not 0. */
 static void add_source(float *x, const float *source)
 {
 #pragma omp parallel for schedule(static)
@@ -140,31 +132,24 @@ static void add_source(float *x, const float *source)
 
 void fluid_add(int x, int source)
 {
-    if (is_zero[source]) return;
-    fill_zeros(x);
     TIMED("add_source", add_source(field[x], field[source]));
 }
 
 /* A sweep has not converged if a single cell changes by more than the tolerance: the
  * witness. Cells are tested only until one is found. It is likely to be near the
- * previous one, so each thread begins at the plane in which one was found last.
- *
- * unconverged: a witness of this sweep has been found, or none is needed. */
-static int unconverged, witness_plane;
+ * previous one, so each thread begins at the plane in which one was found last. */
+static int unconverged, witness_plane; /* unconverged: a witness has been found */
 
-/* Half sweep h in rows begin to end - 1. Looks for a witness as long as there is none.
+/* Half sweep n in rows begin to end - 1. Looks for a witness as long as there is none.
  */
-static void relax(float *x, const float *x0, int h, int begin, int end, int zero,
-                  int wall, float a, float inv_c)
+static void relax(equation e, int n, int begin, int end)
 {
     FOR_EACH_PART(r, g, begin, end)
     {
         int found;
 #pragma omp atomic read
         found = unconverged;
-        if (!relax_rows(x, x0, g, h, r.k, r.first, r.last, !found, zero, wall, a, inv_c,
-                        s.tolerance))
-            continue;
+        if (!relax_rows(e, g, n, r, !found)) continue;
 #pragma omp atomic write
         unconverged = 1;
 #pragma omp atomic write
@@ -172,10 +157,9 @@ static void relax(float *x, const float *x0, int h, int begin, int end, int zero
     }
 }
 
-/* Half sweep h of a solve, counted from 0. Cells of one colour are not neighbours, so
+/* Half sweep n of a solve, counted from 0. Cells of one colour are not neighbours, so
  * they can be relaxed in any order. */
-static void half_sweep(float *x, const float *x0, int h, int zero, int wall, float a,
-                       float inv_c)
+static void half_sweep(equation e, int n)
 {
     int witness = witness_plane;
 #pragma omp parallel
@@ -183,9 +167,22 @@ static void half_sweep(float *x, const float *x0, int h, int zero, int wall, flo
         int t = omp_get_thread_num(), threads = omp_get_num_threads();
         int first = first_row(g, t, threads), end = first_row(g, t + 1, threads),
             begin = row_to_begin(g, witness, first, end);
-        relax(x, x0, h, begin, end, zero, wall, a, inv_c);
-        relax(x, x0, h, first, begin, zero, wall, a, inv_c);
+        relax(e, n, begin, end);
+        relax(e, n, first, begin);
     }
+}
+
+/* The sweeps of step 08, for boxes in which passes of several sweeps gain nothing. */
+static int solve_by_sweeps(equation e)
+{
+    int sweeps = 0;
+    do {
+        unconverged = 0;
+        TIMED("relax red", half_sweep(e, 2 * sweeps));
+        TIMED("relax black", half_sweep(e, 2 * sweeps + 1));
+        sweeps++;
+    } while (sweeps < s.sweeps && unconverged);
+    return sweeps;
 }
 
 /* Passes of several sweeps need many planes, and pay only if the two fields of a solve
@@ -201,41 +198,22 @@ static bool passes_pay(void)
            2 * (double)cells * sizeof(float) > caches;
 }
 
-/* The sweeps of step 08, for boxes in which passes of several sweeps gain nothing. */
-static int solve_by_sweeps(float *x, const float *x0, int zero, int wall, float a,
-                           float inv_c)
+/* Executes sweeps of a solve in one pass (passes.h). */
+static int relax_wavefront(const void *solve, int first, int sweeps)
 {
-    int sweeps = 0;
-    do {
-        int h = 2 * sweeps;
-        unconverged = s.tolerance < 0;
-        TIMED("relax red", half_sweep(x, x0, h, zero, wall, a, inv_c));
-        TIMED("relax black", half_sweep(x, x0, h + 1, zero, wall, a, inv_c));
-        sweeps++;
-    } while (sweeps < s.sweeps && unconverged);
-    return sweeps;
-}
-
-/* Executes sweeps `first` to first + sweeps - 1 of a solve in one pass. Returns the
- * number of sweeps after which the solve has converged; 0: it has not. */
-static int relax_wavefront(float *x, const float *x0, int workers, int first,
-                           int sweeps, int zero, int wall, float a, float inv_c)
-{
-    for (int n = first; n < first + sweeps; n++) flags[n] = s.tolerance < 0;
-#pragma omp parallel num_threads(workers)
+    const equation *e = solve;
+    double begin = profiling() ? seconds() : 0;
+    for (int n = first; n < first + sweeps; n++) flags[n] = 0;
+#pragma omp parallel num_threads(worker_count(g, omp_get_max_threads()))
     for (int phase = 0; phase < 2; phase++) {
-        relax_pass(x, x0, g, omp_get_thread_num(), omp_get_num_threads(), phase, first,
-                   sweeps, flags, zero, wall, a, inv_c, s.tolerance);
+        relax_pass(*e, g, omp_get_thread_num(), omp_get_num_threads(), phase, first,
+                   sweeps, flags);
 #pragma omp barrier
     }
+    if (profiling()) profile_record("relax", seconds() - begin);
     for (int n = first; n < first + sweeps; n++)
         if (!flags[n]) return n + 1;
     return 0;
-}
-
-static int smaller(int a, int b)
-{
-    return a < b ? a : b;
 }
 
 static void copy(float *dst, const float *src)
@@ -244,34 +222,34 @@ static void copy(float *dst, const float *src)
     for (size_t c = 0; c < cells; c++) dst[c] = src[c];
 }
 
-/* A pass of several sweeps detects convergence only after its last sweep, when the
- * field has been overwritten. All but the last of the `predicted` sweeps are therefore
- * executed in passes, the following ones one by one. If one of the sweeps of a pass has
- * already converged, the solve is repeated from its initial values, up to that sweep.
- */
-static int solve_by_passes(float *x, const float *x0, int predicted, int zero, int wall,
-                           float a, float inv_c)
+static void restore(const void *solve)
 {
-    int workers = worker_count(g, omp_get_max_threads()),
-        depth = pass_depth(g, workers, DEPTH), done = 0, last = 0;
-    int in_passes = s.tolerance < 0 ? s.sweeps : predicted - 1;
-    if (in_passes > 1 && !zero) TIMED("save", copy(initial, x));
+    const equation *e = solve;
+    if (!e->from_zero) TIMED("restore", copy(e->x, initial));
+}
 
-    while (done < s.sweeps && !last) {
-        int batch = in_passes > done ? smaller(in_passes - done, depth) : 1;
-        TIMED("relax", last = relax_wavefront(x, x0, workers, done, batch, zero, wall,
-                                              a, inv_c));
-        done += batch;
+/* Sets the red ghost cells after a solve. */
+static void set_red_ghosts(equation e)
+{
+#pragma omp parallel
+    FOR_OWN_PARTS(r) set_bnd(e.x, g, RED, r, e.wall);
+}
+
+int fluid_solve(int wall, int x, int x0, float a, float c)
+{
+    equation e = {field[x], field[x0], s.from_zero, wall, a, 1 / c, s.tolerance};
+    int sweeps, predicted = predict_sweeps(&record, wall, x, a);
+    if (passes_pay()) {
+        int workers = worker_count(g, omp_get_max_threads());
+        if (!e.from_zero) TIMED("save", copy(initial, e.x));
+        sweeps = solve_by_passes(&s, predicted, pass_depth(g, workers, DEPTH),
+                                 relax_wavefront, restore, &e);
+    } else {
+        sweeps = solve_by_sweeps(e);
     }
-    if (!last || last == done) return done;
-    if (!zero) TIMED("restore", copy(x, initial));
-    int batch;
-    for (done = 0; done < last; done += batch) {
-        batch = smaller(last - done, depth);
-        TIMED("relax",
-              relax_wavefront(x, x0, workers, done, batch, zero, wall, a, inv_c));
-    }
-    return done;
+    record_sweeps(&record, wall, x, a, sweeps);
+    set_red_ghosts(e);
+    return sweeps;
 }
 
 /* Transposes LANES vectors. */
@@ -343,7 +321,8 @@ static void copy_plane(int k, float *x, int to_field)
         }
         for (size_t i = (size_t)g.nx; i < pitch && !to_field; i++) row[i] = 0;
     }
-    if (to_field) set_bnd_of_both(x, g, k + 1, 1, g.ny, SCALAR);
+    part rows = {k + 1, 1, g.ny};
+    if (to_field) set_bnd_of_both(x, g, rows, SCALAR);
 }
 
 /* Solves the pressure equation 6 p - (sum of the six neighbours) = b directly: DCT-II
@@ -376,106 +355,50 @@ static void solve_pressure(float *p, float *b)
     }
 }
 
-/* Sets the red ghost cells after a solve. */
-static void set_red_ghosts(float *x, int wall)
+/* Sweeps if their number is fixed. */
+int fluid_pressure(int p, int div)
 {
-#pragma omp parallel
-    FOR_OWN_PARTS(r) set_bnd(x, g, RED, r.k, r.first, r.last, wall);
+    if (s.tolerance < 0) return fluid_solve(SCALAR, p, div, 1, 6);
+    TIMED("pressure", solve_pressure(field[p], field[div]));
+    return 0;
 }
 
-int fluid_solve(int wall, int x_id, int x0_id, float a, float c)
-{
-    if (s.tolerance >= 0 && a == 1 && c == 6) {
-        fill_zeros(x0_id);
-        TIMED("pressure", solve_pressure(field[x_id], field[x0_id]));
-        is_zero[x_id] = false;
-        return 0;
-    }
-
-    static int previous_sweeps[ALONG_Z + 1][FIELDS], latest_sweeps;
-    static float latest_a = -1;
-    int zero = is_zero[x_id], *previous = &previous_sweeps[wall][x_id];
-    if (!*previous && a == latest_a) *previous = latest_sweeps;
-    float *x = field[x_id];
-    fill_zeros(x0_id);
-    *previous = passes_pay()
-                    ? solve_by_passes(x, field[x0_id], *previous, zero, wall, a, 1 / c)
-                    : solve_by_sweeps(x, field[x0_id], zero, wall, a, 1 / c);
-    set_red_ghosts(x, wall);
-    latest_sweeps = *previous;
-    latest_a = a;
-    is_zero[x_id] = false;
-    return *previous;
-}
-
-static void advect(int wall, float *d, const float *d0, const float *u, const float *v,
-                   const float *w)
+static void advect(float *d, const float *d0, const float *u, const float *v,
+                   const float *w, int wall)
 {
 #pragma omp parallel
     FOR_OWN_PARTS(r)
     {
-        advect_rows(1, &d, &d0, u, v, w, g, r.k, r.first, r.last, s.dt);
-        set_bnd_of_both(d, g, r.k, r.first, r.last, wall);
+        advect_rows(d, d0, u, v, w, g, r, s.dt);
+        set_bnd_of_both(d, g, r, wall);
     }
 }
 
-/* Advection of the velocity by itself: the origin of a cell is computed once for its
- * three components. */
-static void advect_velocity(float *const d[3], const float *const d0[3])
-{
-#pragma omp parallel
-    FOR_OWN_PARTS(r)
-    {
-        advect_rows(3, d, d0, d0[0], d0[1], d0[2], g, r.k, r.first, r.last, s.dt);
-        for (int n = 0; n < 3; n++)
-            set_bnd_of_both(d[n], g, r.k, r.first, r.last, ALONG_X + n);
-    }
-}
-
-/* The three components of the velocity, which are advected in three calls (step.h), are
- * computed together in the third call. */
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
-    static float *to[3];
-    const float *const flow[] = {field[u], field[v], field[w]};
-    const int operands[] = {d0, u, v, w};
-    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
-    is_zero[d] = false;
-    if (wall == SCALAR) {
-        TIMED("advect", advect(wall, field[d], field[d0], flow[0], flow[1], flow[2]));
-        return;
-    }
-    to[wall - ALONG_X] = field[d];
-    if (wall == ALONG_Z) TIMED("advect", advect_velocity(to, flow));
+    TIMED("advect", advect(field[d], field[d0], field[u], field[v], field[w], wall));
 }
 
 static void divergence(const float *u, const float *v, const float *w, float *div)
 {
     float scale = -0.5f / longest_side(g);
 #pragma omp parallel
-    FOR_OWN_PARTS(r)
-    divergence_rows(u, v, w, div, g, r.k, r.first, r.last, scale);
+    FOR_OWN_PARTS(r) divergence_rows(u, v, w, div, g, r, scale);
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
-    const int operands[] = {u, v, w};
-    for (int n = 0; n < 3; n++) fill_zeros(operands[n]);
-    is_zero[p] = true;
-    is_zero[div] = false;
+    fluid_clear(p);
     TIMED("divergence", divergence(field[u], field[v], field[w], field[div]));
 }
 
 static void gradient(float *u, float *v, float *w, const float *p)
 {
 #pragma omp parallel
-    FOR_OWN_PARTS(r)
-    gradient_rows(u, v, w, p, g, r.k, r.first, r.last);
+    FOR_OWN_PARTS(r) gradient_rows(u, v, w, p, g, r);
 }
 
 void fluid_gradient(int u, int v, int w, int p)
 {
-    const int operands[] = {u, v, w, p};
-    for (int n = 0; n < 4; n++) fill_zeros(operands[n]);
     TIMED("gradient", gradient(field[u], field[v], field[w], field[p]));
 }

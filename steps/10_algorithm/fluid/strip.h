@@ -1,6 +1,5 @@
 /* strip.h - operations on rows of cells, LANES cells of one colour at a time, in C and
- * OpenCL C; and the relaxation of two columns, for a work-item of a GPU, which has one
- * lane, in OpenCL C and CUDA C.
+ * OpenCL C.
  *
  * Layout: see body.h. The cells of one colour in some rows of a plane are contiguous: a
  * run. In a run lie also the ghost cells at the walls along x, and padding. A loop over
@@ -25,22 +24,23 @@ typedef lanes lanes_of_row __attribute__((aligned(4)));
 #define unload_row(p, v) unload(p, v)
 #endif
 
-/* The first flat index from f on that has this colour. */
-FN int first_of_colour(int f, int colour)
-{
-    return f + (f + colour + 1) % 2;
-}
-
-/* Number of cells of one colour from flat index first, which has it, to last. */
-FN int run_length(int first, int last)
-{
-    return (last - first + 2) / 2;
-}
-
 /* Rows first to last of plane k. */
 typedef struct {
     int k, first, last;
 } part;
+
+/* Flat index of the first cell of one colour in these rows: where a run begins. */
+FN int run_begin(grid g, part r, int colour)
+{
+    int f = flat_index(g, 1, r.first, r.k);
+    return f + (f + colour + 1) % 2;
+}
+
+/* Number of cells of one colour from flat index f, which has it, to the last row. */
+FN int run_length(grid g, part r, int f)
+{
+    return (flat_index(g, g.nx, r.last, r.k) - f + 2) / 2;
+}
 
 /* Number of the first row of a worker, counted over all planes from 0. Each worker has
  * as many rows as the others, to within one. */
@@ -69,6 +69,15 @@ FN int row_to_begin(grid g, int plane, int first, int end)
     return row > first && row < end ? row : first;
 }
 
+/* The equation c x - a (sum of the neighbours) = x0 of a solve; inv_c is 1 / c.
+ * from_zero: x is 0 before the solve, whatever is in memory. */
+typedef struct {
+    GLOBAL float *x;
+    GLOBAL const float *x0;
+    int from_zero, wall;
+    float a, inv_c, tolerance;
+} equation;
+
 /* Mask of the lanes whose change is at most the tolerance; false for NaN. */
 FN mask converged_lanes(lanes new_value, lanes old_value, float tolerance)
 {
@@ -76,211 +85,181 @@ FN mask converged_lanes(lanes new_value, lanes old_value, float tolerance)
     return (move <= each(tolerance)) & (move >= each(-tolerance));
 }
 
-FN int converged_cell(float new_value, float old_value, float tolerance)
+/* Half sweep n of a solve, counted from 0 (even: red, odd: black), in a part, and in
+ * the ghost cells between its rows. With `test`, returns true if a cell changed by more
+ * than the tolerance; without, 0. */
+FN int relax_run(equation e, grid g, int n, part r, int test)
 {
-    return fabsf(new_value - old_value) <= tolerance;
-}
-
-/* Relaxes the cells of one colour from flat index f to last, which were 0 if `zero`,
- * whatever is in memory. With `test`, returns true if one of them changed by more than
- * the tolerance; without, 0. */
-FN int relax_run(GLOBAL float *x, GLOBAL const float *x0, grid g, int f, int last,
-                 int test, int zero, float a, float inv_c, float tolerance)
-{
-    int row = row_pitch(g), plane = plane_pitch(g), count = run_length(f, last);
-    GLOBAL float *cells = x + field_index(g, f);
-    GLOBAL const float *west = x + field_index(g, f - 1), *east = west + 1;
-    GLOBAL const float *south = x + field_index(g, f - row),
-                       *north = x + field_index(g, f + row);
-    GLOBAL const float *below = x + field_index(g, f - plane),
-                       *above = x + field_index(g, f + plane);
+    int row = row_pitch(g), plane = plane_pitch(g);
+    int f = run_begin(g, r, n % 2 ? BLACK : RED), count = run_length(g, r, f);
+    int was_zero = test && e.from_zero && n < 2;
+    GLOBAL float *cells = e.x + field_index(g, f);
+    GLOBAL const float *x0 = e.x0 + field_index(g, f);
+    GLOBAL const float *west = e.x + field_index(g, f - 1), *east = west + 1;
+    GLOBAL const float *south = e.x + field_index(g, f - row),
+                       *north = e.x + field_index(g, f + row);
+    GLOBAL const float *below = e.x + field_index(g, f - plane),
+                       *above = e.x + field_index(g, f + plane);
     mask converged = each(0) == each(0);
-    int n = 0, unconverged = 0;
+    int c = 0, unconverged = 0;
 
-    x0 += field_index(g, f);
-    for (; n + LANES <= count; n += LANES) {
-        lanes sum = load_row(west + n) + load_row(east + n) + load_row(south + n) +
-                    load_row(north + n) + load_row(below + n) + load_row(above + n);
-        lanes new_value = (load_row(x0 + n) + a * sum) * inv_c;
+    for (; c + LANES <= count; c += LANES) {
+        lanes sum = load_row(west + c) + load_row(east + c) + load_row(south + c) +
+                    load_row(north + c) + load_row(below + c) + load_row(above + c);
+        lanes new_value = (load_row(x0 + c) + e.a * sum) * e.inv_c;
         if (test)
             converged &= converged_lanes(
-                new_value, zero ? each(0) : load_row(cells + n), tolerance);
-        unload_row(cells + n, new_value);
+                new_value, was_zero ? each(0) : load_row(cells + c), e.tolerance);
+        unload_row(cells + c, new_value);
     }
-    for (; n < count; n++) {
-        float new_value = relaxed_value(x0[n], west[n], east[n], south[n], north[n],
-                                        below[n], above[n], a, inv_c);
-        if (test)
-            unconverged |= !converged_cell(new_value, zero ? 0 : cells[n], tolerance);
-        cells[n] = new_value;
+    for (; c < count; c++) {
+        float sum = west[c] + east[c] + south[c] + north[c] + below[c] + above[c];
+        float new_value = (x0[c] + e.a * sum) * e.inv_c;
+        float old_value = was_zero ? 0 : cells[c];
+        if (test) unconverged |= !(fabsf(new_value - old_value) <= e.tolerance);
+        cells[c] = new_value;
     }
     return unconverged | !all(converged);
 }
 
-/* The same if all neighbours are 0, too. The sum changes -0 to 0, as with neighbours.
- */
-FN int relax_run_from_zero(GLOBAL float *x, GLOBAL const float *x0, grid g, int f,
-                           int last, float inv_c, float tolerance)
+/* The first half sweep if x is 0, in one row; as with neighbours, the sum changes -0 to
+ * 0. Returns true if a cell changed by more than the tolerance. */
+FN int relax_from_zero(equation e, grid g, part r)
 {
-    int n = 0, count = run_length(f, last), unconverged = 0;
-    GLOBAL float *cells = x + field_index(g, f);
+    int f = run_begin(g, r, RED), count = run_length(g, r, f), c = 0, unconverged = 0;
+    GLOBAL float *cells = e.x + field_index(g, f);
+    GLOBAL const float *x0 = e.x0 + field_index(g, f);
     mask converged = each(0) == each(0);
-    x0 += field_index(g, f);
-    for (; n + LANES <= count; n += LANES) {
-        lanes new_value = (load_row(x0 + n) + each(0)) * inv_c;
-        converged &= converged_lanes(new_value, each(0), tolerance);
-        unload_row(cells + n, new_value);
+    for (; c + LANES <= count; c += LANES) {
+        lanes new_value = (load_row(x0 + c) + each(0)) * e.inv_c;
+        converged &= converged_lanes(new_value, each(0), e.tolerance);
+        unload_row(cells + c, new_value);
     }
-    for (; n < count; n++) {
-        cells[n] = (x0[n] + 0) * inv_c;
-        unconverged |= !converged_cell(cells[n], 0, tolerance);
+    for (; c < count; c++) {
+        cells[c] = (x0[c] + 0) * e.inv_c;
+        unconverged |= !(fabsf(cells[c]) <= e.tolerance);
     }
     return unconverged | !all(converged);
 }
 
 /* Sets count ghost cells of one colour, from flat index f on in steps of `step`, to
- * sign times the inner cells next to them, which are at the flat distance d; to 0 if
- * the sign is 0. */
+ * sign times the inner cells next to them, which are at the flat distance d. */
 FN void mirror(GLOBAL float *x, grid g, int f, int step, int count, int d, float sign)
 {
     GLOBAL float *ghosts = x + field_index(g, f);
     GLOBAL const float *cells = x + field_index(g, f + d);
     for (int n = 0; n < count; n++)
-        ghosts[n * (step / 2)] = sign == 0 ? 0 : sign * cells[n * (step / 2)];
+        ghosts[n * (step / 2)] = sign * cells[n * (step / 2)];
 }
 
 FN void mirror_row(GLOBAL float *x, grid g, int colour, int j, int k, int d, float sign)
 {
-    int f = first_of_colour(flat_index(g, 1, j, k), colour);
-    mirror(x, g, f, 2, run_length(f, flat_index(g, g.nx, j, k)), d, sign);
+    part r = {k, j, j};
+    int f = run_begin(g, r, colour);
+    mirror(x, g, f, 2, run_length(g, r, f), d, sign);
 }
 
 /* The boundary condition of a field that is 0, whatever its cells hold in memory. */
 enum { ZERO_WALLS = -1 };
 
-FN float wall_sign(int wall, int axis)
+/* Sets the ghost cells of one colour next to the rows of a part. */
+FN void set_bnd(GLOBAL float *x, grid g, int colour, part r, int wall)
 {
-    return wall == ZERO_WALLS ? 0 : wall == axis ? -1 : 1;
-}
-
-/* Sets the ghost cells of one colour next to rows first to last of plane k. */
-FN void set_bnd(GLOBAL float *x, grid g, int colour, int k, int first, int last,
-                int wall)
-{
-    float sign_x = wall_sign(wall, ALONG_X);
-    float sign_y = wall_sign(wall, ALONG_Y);
-    float sign_z = wall_sign(wall, ALONG_Z);
-    int row = row_pitch(g), plane = plane_pitch(g);
+    float sign = wall == ZERO_WALLS ? 0 : 1;
+    float sign_x = wall == ALONG_X ? -1 : sign;
+    float sign_y = wall == ALONG_Y ? -1 : sign;
+    float sign_z = wall == ALONG_Z ? -1 : sign;
+    int row = row_pitch(g), plane = plane_pitch(g), k = r.k;
     for (int i = 0; i <= g.nx + 1; i += g.nx + 1) { /* in every second row */
-        int j = first + (i + first + k + colour + 1) % 2;
-        mirror(x, g, flat_index(g, i, j, k), 2 * row, (last - j + 2) / 2, i ? -1 : 1,
+        int j = r.first + (i + r.first + k + colour + 1) % 2;
+        mirror(x, g, flat_index(g, i, j, k), 2 * row, (r.last - j + 2) / 2, i ? -1 : 1,
                sign_x);
     }
-    if (first == 1) mirror_row(x, g, colour, 0, k, row, sign_y);
-    if (last == g.ny) mirror_row(x, g, colour, g.ny + 1, k, -row, sign_y);
-    if (k == 1)
-        for (int j = first; j <= last; j++)
-            mirror_row(x, g, colour, j, 0, plane, sign_z);
-    if (k == g.nz)
-        for (int j = first; j <= last; j++)
-            mirror_row(x, g, colour, j, g.nz + 1, -plane, sign_z);
+    if (r.first == 1) mirror_row(x, g, colour, 0, k, row, sign_y);
+    if (r.last == g.ny) mirror_row(x, g, colour, g.ny + 1, k, -row, sign_y);
+    for (int j = r.first; k == 1 && j <= r.last; j++)
+        mirror_row(x, g, colour, j, 0, plane, sign_z);
+    for (int j = r.first; k == g.nz && j <= r.last; j++)
+        mirror_row(x, g, colour, j, g.nz + 1, -plane, sign_z);
 }
 
-FN void set_bnd_of_both(GLOBAL float *x, grid g, int k, int first, int last, int wall)
+FN void set_bnd_of_both(GLOBAL float *x, grid g, part r, int wall)
 {
-    set_bnd(x, g, RED, k, first, last, wall);
-    set_bnd(x, g, BLACK, k, first, last, wall);
+    set_bnd(x, g, RED, r, wall);
+    set_bnd(x, g, BLACK, r, wall);
 }
 
-/* Half sweep h of a solve, counted from 0 (even: red, odd: black), in rows first to
- * last of plane k. With `test`, returns true if a cell changed by more than the
- * tolerance; without, 0. With `zero`, x is 0 before the solve, whatever is in memory.
+/* The same, with all ghost cells.
  *
  * The ghost cells of this colour are next to cells of the other colour, which the
  * previous half sweep has changed; they are needed by the next one. The first half
- * sweep leaves them as they are. Black cells are the last that a solve changes: after
- * it, the red ghost cells have to be set once more. (A black half sweep must not set
- * them, since runs of other workers read them.) */
-FN int relax_rows(GLOBAL float *x, GLOBAL const float *x0, grid g, int h, int k,
-                  int first, int last, int test, int zero, int wall, float a,
-                  float inv_c, float tolerance)
+ * sweep leaves them as they are, or sets them to 0. Black cells are the last that a
+ * solve changes: after it, the red ghost cells have to be set once more. (A black half
+ * sweep must not set them, since runs of other workers read them.) */
+FN int relax_rows(equation e, grid g, int n, part r, int test)
 {
-    int colour = h % 2 ? BLACK : RED, begin = flat_index(g, 1, first, k),
-        unconverged = 0;
-    if (h == 0 && zero) {
-        for (int j = first; j <= last; j++)
-            unconverged |= relax_run_from_zero(
-                x, x0, g, first_of_colour(flat_index(g, 1, j, k), colour),
-                flat_index(g, g.nx, j, k), inv_c, tolerance);
-        set_bnd(x, g, colour, k, first, last, ZERO_WALLS);
-        return test & unconverged;
-    }
-    if (test || h == 0) /* row by row, without ghost cells */
-        for (int j = first; j <= last; j++)
-            unconverged |= relax_run(
-                x, x0, g, first_of_colour(flat_index(g, 1, j, k), colour),
-                flat_index(g, g.nx, j, k), 1, zero && h == 1, a, inv_c, tolerance);
+    int colour = n % 2 ? BLACK : RED, unconverged = 0;
+    if (test || n == 0) /* row by row, without ghost cells */
+        for (int j = r.first; j <= r.last; j++) {
+            part row = {r.k, j, j};
+            unconverged |= n == 0 && e.from_zero ? relax_from_zero(e, g, row)
+                                                 : relax_run(e, g, n, row, 1);
+        }
     else
-        relax_run(x, x0, g, first_of_colour(begin, colour),
-                  flat_index(g, g.nx, last, k), 0, 0, a, inv_c, tolerance);
-    if (h > 0) set_bnd(x, g, colour, k, first, last, wall);
+        relax_run(e, g, n, r, 0);
+    if (n > 0 || e.from_zero) set_bnd(e.x, g, colour, r, n > 0 ? e.wall : ZERO_WALLS);
     return test & unconverged;
 }
 
-/* Stores the right-hand side of the pressure equation in rows first to last of plane k.
- */
+/* Stores the right-hand side of the pressure equation. */
 FN void divergence_rows(GLOBAL const float *u, GLOBAL const float *v,
-                        GLOBAL const float *w, GLOBAL float *div, grid g, int k,
-                        int first, int last, float scale)
+                        GLOBAL const float *w, GLOBAL float *div, grid g, part r,
+                        float scale)
 {
     int row = row_pitch(g), plane = plane_pitch(g);
     for (int colour = RED; colour <= BLACK; colour++) {
-        int f = first_of_colour(flat_index(g, 1, first, k), colour), n = 0;
-        int count = run_length(f, flat_index(g, g.nx, last, k));
+        int f = run_begin(g, r, colour), count = run_length(g, r, f), n = 0;
         GLOBAL const float *west = u + field_index(g, f - 1), *east = west + 1;
         GLOBAL const float *south = v + field_index(g, f - row),
                            *north = v + field_index(g, f + row);
         GLOBAL const float *below = w + field_index(g, f - plane),
                            *above = w + field_index(g, f + plane);
         GLOBAL float *values = div + field_index(g, f);
-        for (; n + LANES <= count; n += LANES) {
+        for (; n + LANES <= count; n += LANES)
             unload_row(values + n, scale * (load_row(east + n) - load_row(west + n) +
                                             load_row(north + n) - load_row(south + n) +
                                             load_row(above + n) - load_row(below + n)));
-        }
-        for (; n < count; n++) {
-            values[n] = divergence_value(u, v, w, g, f + 2 * n, scale);
-        }
+        for (; n < count; n++)
+            values[n] =
+                scale * (east[n] - west[n] + north[n] - south[n] + above[n] - below[n]);
     }
-    set_bnd_of_both(div, g, k, first, last, SCALAR);
+    set_bnd_of_both(div, g, r, SCALAR);
 }
 
-/* Subtracts the half differences of p at the flat distance d (see half_difference) in
- * rows first to last of plane k. */
-FN void subtract_rows(GLOBAL float *x, GLOBAL const float *p, grid g, int k, int first,
-                      int last, int d, int wall)
+/* Subtracts half the difference of p at the flat distance d on both sides of a cell. */
+FN void subtract_rows(GLOBAL float *x, GLOBAL const float *p, grid g, part r, int d,
+                      int wall)
 {
     for (int colour = RED; colour <= BLACK; colour++) {
-        int f = first_of_colour(flat_index(g, 1, first, k), colour), n = 0;
-        int count = run_length(f, flat_index(g, g.nx, last, k));
+        int f = run_begin(g, r, colour), count = run_length(g, r, f), n = 0;
         GLOBAL const float *before = p + field_index(g, f - d),
                            *after = p + field_index(g, f + d);
         GLOBAL float *cells = x + field_index(g, f);
         for (; n + LANES <= count; n += LANES)
             unload_row(cells + n, load_row(cells + n) - 0.5f * (load_row(after + n) -
                                                                 load_row(before + n)));
-        for (; n < count; n++) cells[n] -= half_difference(p, g, f + 2 * n, d);
+        for (; n < count; n++) cells[n] -= 0.5f * (after[n] - before[n]);
     }
-    set_bnd_of_both(x, g, k, first, last, wall);
+    set_bnd_of_both(x, g, r, wall);
 }
 
 /* Subtracts the gradient of the pressure from the velocity. */
 FN void gradient_rows(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
-                      GLOBAL const float *p, grid g, int k, int first, int last)
+                      GLOBAL const float *p, grid g, part r)
 {
-    subtract_rows(u, p, g, k, first, last, 1, ALONG_X);
-    subtract_rows(v, p, g, k, first, last, row_pitch(g), ALONG_Y);
-    subtract_rows(w, p, g, k, first, last, plane_pitch(g), ALONG_Z);
+    subtract_rows(u, p, g, r, 1, ALONG_X);
+    subtract_rows(v, p, g, r, row_pitch(g), ALONG_Y);
+    subtract_rows(w, p, g, r, plane_pitch(g), ALONG_Z);
 }
 
 /* The points from which the flow reaches LANES cells: their distances from the corner
@@ -303,14 +282,15 @@ FN lanes backtrace_lanes(lanes cell, lanes distance, int n)
     return pick(x < high, x, high);
 }
 
-/* Traces LANES cells in columns i, i + 2 .. of row (j, k) back in time by dt. */
-FN origin trace(lanes u, lanes v, lanes w, grid g, int i, int j, int k, float dt)
+/* Traces LANES cells back in time by dt: the cell `at` and every second one after it.
+ */
+FN origin trace(lanes u, lanes v, lanes w, grid g, position at, float dt)
 {
     float ramp[LANES];
     for (int l = 0; l < LANES; l++) ramp[l] = 2 * l;
-    lanes x = backtrace_lanes(each(i) + load(ramp), dt * g.nx * u, g.nx);
-    lanes y = backtrace_lanes(each(j), dt * g.ny * v, g.ny);
-    lanes z = backtrace_lanes(each(k), dt * g.nz * w, g.nz);
+    lanes x = backtrace_lanes(each(at.i) + load(ramp), dt * g.nx * u, g.nx);
+    lanes y = backtrace_lanes(each(at.j), dt * g.ny * v, g.ny);
+    lanes z = backtrace_lanes(each(at.k), dt * g.nz * w, g.nz);
     mask i0 = whole(x), j0 = whole(y), k0 = whole(z);
     origin o = {x - real(i0), y - real(j0), z - real(k0), {whole(each(0))}};
     o.corner.lanes = flat_index(g, 0, 0, 0) + i0 - whole(load(ramp)) +
@@ -351,63 +331,25 @@ FN lanes advected_lanes(GLOBAL const float *d0, grid g, const origin *o)
     return value;
 }
 
-/* Advection of `fields` fields d0[..] to d[..] by one flow, in rows first to last of
- * plane k. The last vector of a row starts early enough to be full. */
-FN void advect_rows(int fields, GLOBAL float *const *d, GLOBAL const float *const *d0,
-                    GLOBAL const float *u, GLOBAL const float *v, GLOBAL const float *w,
-                    grid g, int k, int first, int last, float dt)
+/* Advection of d0 to d by the flow (u, v, w). The last vector of a row starts early
+ * enough to be full. */
+FN void advect_rows(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
+                    GLOBAL const float *v, GLOBAL const float *w, grid g, part r,
+                    float dt)
 {
-    for (int j = first; j <= last; j++)
+    for (int j = r.first; j <= r.last; j++)
         for (int column = 1; column <= 2; column++) {
-            int idx = cell_index(g, column, j, k), count = (g.nx - column + 2) / 2;
-            for (int n = 0; n < count && count < LANES; n++)
-                for (int f = 0; f < fields; f++)
-                    d[f][idx + n] =
-                        advected_value(d0[f], u[idx + n], v[idx + n], w[idx + n], g,
-                                       column + 2 * n, j, k, dt);
+            int idx = cell_index(g, column, j, r.k), count = (g.nx - column + 2) / 2;
+            for (int n = 0; n < count && count < LANES; n++) {
+                position at = {column + 2 * n, j, r.k};
+                d[idx + n] = advected_value(d0, u, v, w, g, at, dt);
+            }
             for (int m = 0; m < count && count >= LANES; m += LANES) {
-                int n = m + LANES < count ? m : count - LANES;
-                origin o = trace(load_row(u + idx + n), load_row(v + idx + n),
-                                 load_row(w + idx + n), g, column + 2 * n, j, k, dt);
-                for (int f = 0; f < fields; f++)
-                    unload_row(d[f] + idx + n, advected_lanes(d0[f], g, &o));
+                int n = m + LANES < count ? m : count - LANES, c = idx + n;
+                position at = {column + 2 * n, j, r.k};
+                origin o =
+                    trace(load_row(u + c), load_row(v + c), load_row(w + c), g, at, dt);
+                unload_row(d + c, advected_lanes(d0, g, &o));
             }
         }
-}
-
-/* Relaxes the cells of one colour in columns i and i + 1, from plane first up to plane
- * last. In each plane one of the two cells has the colour: that in the left or that in
- * the right column. The other cell, its partner, is a neighbour in its own plane and in
- * the planes below and above, and is loaded once. Column i + 1 may be a ghost cell,
- * which is not written; other work-items may write its neighbours, which are not read.
- * Returns true if a cell changed by more than the tolerance. */
-FN int relax_columns(GLOBAL float *x, GLOBAL const float *x0, grid g, int colour, int i,
-                     int j, int first, int last, int wall, float a, float inv_c,
-                     float tolerance)
-{
-    int right = (i + j + first + colour) % 2 == 0, unconverged = 0;
-    int row = row_pitch(g), plane = plane_pitch(g);
-    int f = flat_index(g, i + right, j, first);
-    GLOBAL const float *own = x + half_offset(g, f), *other = x + half_offset(g, f + 1);
-    x0 += half_offset(g, f);
-    float below = i + right <= g.nx ? other[(f - plane) / 2] : 0;
-    float partner = other[(f + (right ? -1 : 1)) / 2];
-
-    for (int k = first; k <= last; k++) {
-        int inside = i + right <= g.nx;
-        float above = inside || k < last ? other[(f + plane) / 2] : 0;
-        if (inside) {
-            float outer = other[(f + (right ? 1 : -1)) / 2];
-            float new_value = relaxed_value(
-                x0[f / 2], right ? partner : outer, right ? outer : partner,
-                other[(f - row) / 2], other[(f + row) / 2], below, above, a, inv_c);
-            unconverged |= !converged_cell(new_value, own[f / 2], tolerance);
-            store(x, g, i + right, j, k, wall, new_value);
-        }
-        f += right ? plane - 1 : plane + 1;
-        right = !right;
-        below = partner;
-        partner = above;
-    }
-    return unconverged;
 }

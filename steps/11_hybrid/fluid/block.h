@@ -49,27 +49,35 @@ HOST_DEVICE_FN int pass_depth(grid g, int workers, int depth)
     return workers == 1 || depth < limit ? depth : limit;
 }
 
-/* Executes one phase of a pass, the part of one worker. In the result, bit n is 1 if a
- * cell changed by more than the tolerance in sweep n. */
-FN int relax_pass(GLOBAL float *x, GLOBAL const float *x0, grid g, int worker,
-                  int workers, int phase, int sweeps, int wall, float a, float inv_c,
-                  float tolerance)
+/* Flags that several workers set and read. */
+#ifdef __OPENCL_C_VERSION__
+#define read_flag(flag) atomic_or(flag, 0)
+#define set_flag(flag)  atomic_or(flag, 1)
+#else
+#define read_flag(flag) __atomic_load_n(flag, __ATOMIC_RELAXED)
+#define set_flag(flag)  __atomic_store_n(flag, 1, __ATOMIC_RELAXED)
+#endif
+
+/* Executes one phase of a pass over sweeps `first` to first + sweeps - 1 of a solve,
+ * the part of one worker. flags[n] is set if a cell changed by more than the tolerance
+ * in sweep n; cells are tested only while it is not. */
+FN void relax_pass(equation e, grid g, int worker, int workers, int phase, int first,
+                   int sweeps, GLOBAL int *flags)
 {
-    int changed = 0, half_sweeps = 2 * sweeps,
+    int half_sweeps = 2 * sweeps,
         lowest = lowest_plane(g, worker, workers, half_sweeps, 0);
     int phase_end = lowest + 2 * half_sweeps; /* first wavefront step of phase 1 */
     int end = g.nz + half_sweeps;
     for (int front = phase ? phase_end : lowest; front < (phase ? end : phase_end);
          front++)
         for (int h = 0; h < half_sweeps; h++) {
-            int k = front - h, unconverged = 0;
+            int k = front - h;
+            GLOBAL int *flag = flags + first + h / 2;
             if (k < lowest_plane(g, worker, workers, half_sweeps, h) ||
                 k >= lowest_plane(g, worker + 1, workers, half_sweeps, h))
                 continue;
-            for (int j = 1; j <= g.ny; j++)
-                unconverged |=
-                    relax_row(x, x0, g, h % 2, j, k, wall, a, inv_c, tolerance);
-            if (unconverged) changed |= 1 << h / 2;
+            part plane = {k, 1, g.ny};
+            if (relax_rows(e, g, 2 * first + h, plane, !read_flag(flag)))
+                set_flag(flag);
         }
-    return changed;
 }

@@ -1,17 +1,19 @@
-/* cpu.c - the host back-end of the hybrid program: rows of cells are distributed over
- * the OpenMP threads; the loop along a row has unit stride. */
+/* cpu.c - the OpenMP back-end: rows of cells are distributed over the threads; the
+ * cells of one colour in the rows of a plane are one loop of unit stride. */
 #include <omp.h>
 #include <stdlib.h>
-#include <string.h>
 
 #ifdef __SSE__
 #include <immintrin.h>
 #endif
 
-#include "host.h"
-#include "block.h"
-#include "cosine.h"
+#define SIDE(name) host_##name
 #include "sides.h"
+#include "host.h"
+#include "strip.h"
+#include "block.h"
+#include "passes.h"
+#include "cosine.h"
 
 /* Maximum number of sweeps per pass; README.md has the measurement of this choice. */
 #ifndef DEPTH
@@ -22,12 +24,13 @@ static setup s;
 static grid g;
 static size_t cells; /* in a field, with ghost cells */
 static float *field[FIELDS];
+static float *initial;      /* x before a solve in passes, unless it was 0 */
+static int *flags;          /* [s.sweeps]: 1 if a sweep of a pass has not converged */
+static sweep_record record; /* predicts the number of sweeps */
 static dct_plan plan_y, plan_z;
 static float *eigenvalue_y, *eigenvalue_z, *scale_y, *scale_z; /* per cosine mode */
 static float *modes; /* [nz][ny][pitch]: right-hand side, its cosine modes, pressure */
 static size_t pitch; /* row length of modes: nx, rounded up to whole vectors */
-static float *initial;       /* x before the solve, if it was not 0 */
-static bool is_zero[FIELDS]; /* true: all cells of a field are 0 */
 
 /* Sets the calling thread's flush-to-zero mode: denormal floats (below 1.2e-38) are
  * read and written as 0. Many processors compute denormals in a slow special path. New
@@ -41,6 +44,14 @@ static void flush_denormals(void)
     __asm__ volatile("mrs %0, fpcr" : "=r"(word));
     __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24 /* FZ */));
 #endif
+}
+
+/* The operating system places a page of memory near the thread that first writes to it.
+ * Each thread therefore clears about the rows that it computes. */
+static void clear(float *x)
+{
+#pragma omp parallel for schedule(static)
+    for (size_t c = 0; c < cells / 2; c++) x[c] = x[cells / 2 + c] = 0;
 }
 
 static dct_plan make_plan(int n, float **eigenvalue, float **scale)
@@ -57,33 +68,33 @@ static dct_plan make_plan(int n, float **eigenvalue, float **scale)
     return (dct_plan){n, odd, factors, odd_matrix};
 }
 
-static void host_clear(int f);
-
-void host_begin(const setup *requested, int threads)
+void fluid_begin(const setup *requested)
 {
-    omp_set_num_threads(threads);
 #pragma omp parallel
     flush_denormals();
     s = *requested;
     reject_gauss_seidel(&s);
     g = s.g;
     cells = field_size(g);
+    initial = allocate_untouched(cells, sizeof(float), "a field");
+    flags = allocate((size_t)s.sweeps, sizeof *flags, "convergence flags");
+    record = (sweep_record){.a = -1};
     plan_y = make_plan(g.ny, &eigenvalue_y, &scale_y);
     plan_z = make_plan(g.nz, &eigenvalue_z, &scale_z);
     pitch = (size_t)(g.nx + LANES - 1) / LANES * LANES;
     modes = allocate(pitch * (size_t)g.ny * (size_t)(g.nz + LANES), sizeof *modes,
                      "a pressure");
-    initial = allocate_untouched(cells, sizeof(float), "a field");
     for (int f = 0; f < FIELDS; f++) {
         field[f] = allocate_untouched(cells, sizeof(float), "a field");
-        host_clear(f);
+        clear(field[f]);
     }
 }
 
-void host_end(void)
+void fluid_end(void)
 {
     for (int f = 0; f < FIELDS; f++) free(field[f]);
     free(initial);
+    free(flags);
     free(modes);
     free((void *)plan_y.factors);
     free((void *)plan_y.odd_matrix);
@@ -95,103 +106,199 @@ void host_end(void)
     free(scale_z);
 }
 
-static void host_put(int f, int i, int j, int k, float value)
+void fluid_put(int f, int i, int j, int k, float value)
 {
     field[f][cell_index(g, i, j, k)] = value;
-    is_zero[f] = false;
 }
 
+void fluid_get(int f, float *dst)
+{
+    TIMED("copy", merge_colours(g, field[f], dst));
+}
+
+void fluid_clear(int f)
+{
+    if (!s.from_zero) TIMED("clear", clear(field[f]));
+}
+
+/* The host receives fields of the device. */
 float *host_field(int f)
 {
-    is_zero[f] = false;
     return field[f];
 }
 
-/* The operating system places a page of memory near the thread that first writes to it.
- * The planes are therefore cleared with the same schedule as they are computed. */
-static void clear(float *x)
-{
-#pragma omp parallel for schedule(static)
-    for (int k = 0; k <= g.nz + 1; k++) {
-        size_t plane = (size_t)plane_stride(g), red = plane * (size_t)k;
-        memset(x + red, 0, plane * sizeof(float));
-        memset(x + half_size(g) + red, 0, plane * sizeof(float));
-    }
-}
-
-static void host_clear(int f)
-{
-    TIMED("clear", clear(field[f]));
-    is_zero[f] = true;
-}
+/* Iterates over the rows of the calling thread, one part of them per plane. */
+#define FOR_OWN_PARTS(r)                                                               \
+    FOR_EACH_PART(r, g, first_row(g, omp_get_thread_num(), omp_get_num_threads()),     \
+                  first_row(g, omp_get_thread_num() + 1, omp_get_num_threads()))
 
 static void add_source(float *x, const float *source)
 {
+#pragma omp parallel for schedule(static)
     for (size_t c = 0; c < cells; c++) x[c] += s.dt * source[c];
 }
 
-static void host_add(int x, int source)
+void fluid_add(int x, int source)
 {
     TIMED("add_source", add_source(field[x], field[source]));
-    is_zero[x] = false;
 }
 
-/* Executes the next sweeps of a solve in one pass. Returns the first of these sweeps,
- * counted from 1, after which the solve has converged; 0: none. */
-static int relax(float *x, const float *x0, int workers, int sweeps, int wall, float a,
-                 float inv_c)
+/* A sweep has not converged if a single cell changes by more than the tolerance: the
+ * witness. Cells are tested only until one is found. It is likely to be near the
+ * previous one, so each thread begins at the plane in which one was found last. */
+static int unconverged, witness_plane; /* unconverged: a witness has been found */
+
+/* Half sweep n in rows begin to end - 1. Looks for a witness as long as there is none.
+ */
+static void relax(equation e, int n, int begin, int end)
 {
-    int changed = 0; /* bit n: in sweep n */
-#pragma omp parallel num_threads(workers) reduction(| : changed)
+    FOR_EACH_PART(r, g, begin, end)
+    {
+        int found;
+#pragma omp atomic read
+        found = unconverged;
+        if (!relax_rows(e, g, n, r, !found)) continue;
+#pragma omp atomic write
+        unconverged = 1;
+#pragma omp atomic write
+        witness_plane = r.k;
+    }
+}
+
+/* Half sweep n of a solve, counted from 0. Cells of one colour are not neighbours, so
+ * they can be relaxed in any order. */
+static void half_sweep(equation e, int n)
+{
+    int witness = witness_plane;
+#pragma omp parallel
+    {
+        int t = omp_get_thread_num(), threads = omp_get_num_threads();
+        int first = first_row(g, t, threads), end = first_row(g, t + 1, threads),
+            begin = row_to_begin(g, witness, first, end);
+        relax(e, n, begin, end);
+        relax(e, n, first, begin);
+    }
+}
+
+/* The sweeps of step 08, for boxes in which passes of several sweeps gain nothing. */
+static int solve_by_sweeps(equation e)
+{
+    int sweeps = 0;
+    do {
+        unconverged = 0;
+        TIMED("relax red", half_sweep(e, 2 * sweeps));
+        TIMED("relax black", half_sweep(e, 2 * sweeps + 1));
+        sweeps++;
+    } while (sweeps < s.sweeps && unconverged);
+    return sweeps;
+}
+
+/* Passes of several sweeps need many planes, and pay only if the two fields of a solve
+ * are much larger than the second-level caches of the threads. README.md has the
+ * measurement of CACHES. */
+enum { CACHES = 4 };
+
+static bool passes_pay(void)
+{
+    int threads = omp_get_max_threads();
+    double caches = CACHES * (double)machine_l2_cache() * threads;
+    return worker_count(g, threads) == threads && pass_depth(g, threads, DEPTH) > 1 &&
+           2 * (double)cells * sizeof(float) > caches;
+}
+
+/* Executes sweeps of a solve in one pass (passes.h). */
+static int relax_wavefront(const void *solve, int first, int sweeps)
+{
+    const equation *e = solve;
+    double begin = profiling() ? seconds() : 0;
+    for (int n = first; n < first + sweeps; n++) flags[n] = 0;
+#pragma omp parallel num_threads(worker_count(g, omp_get_max_threads()))
     for (int phase = 0; phase < 2; phase++) {
-        changed |= relax_pass(x, x0, g, omp_get_thread_num(), omp_get_num_threads(),
-                              phase, sweeps, wall, a, inv_c, s.tolerance);
+        relax_pass(*e, g, omp_get_thread_num(), omp_get_num_threads(), phase, first,
+                   sweeps, flags);
 #pragma omp barrier
     }
-    for (int n = 0; n < sweeps; n++)
-        if (!(changed & 1 << n)) return n + 1;
+    if (profiling()) profile_record("relax", seconds() - begin);
+    for (int n = first; n < first + sweeps; n++)
+        if (!flags[n]) return n + 1;
     return 0;
 }
 
-static int smaller(int a, int b)
+static void copy(float *dst, const float *src)
 {
-    return a < b ? a : b;
+#pragma omp parallel for schedule(static)
+    for (size_t c = 0; c < cells; c++) dst[c] = src[c];
 }
 
-/* Transforms row j of all planes along z, solves along x, and transforms back. This x-z
- * slab is small enough for a core's cache. */
-static void solve_slab(int j, lanes *v, lanes *w)
+static void restore(const void *solve)
+{
+    const equation *e = solve;
+    if (!e->from_zero) TIMED("restore", copy(e->x, initial));
+}
+
+/* Sets the red ghost cells after a solve. */
+static void set_red_ghosts(equation e)
+{
+#pragma omp parallel
+    FOR_OWN_PARTS(r) set_bnd(e.x, g, RED, r, e.wall);
+}
+
+int fluid_solve(int wall, int x, int x0, float a, float c)
+{
+    equation e = {field[x], field[x0], s.from_zero, wall, a, 1 / c, s.tolerance};
+    int sweeps, predicted = predict_sweeps(&record, wall, x, a);
+    if (passes_pay()) {
+        int workers = worker_count(g, omp_get_max_threads());
+        if (!e.from_zero) TIMED("save", copy(initial, e.x));
+        sweeps = solve_by_passes(&s, predicted, pass_depth(g, workers, DEPTH),
+                                 relax_wavefront, restore, &e);
+    } else {
+        sweeps = solve_by_sweeps(e);
+    }
+    record_sweeps(&record, wall, x, a, sweeps);
+    set_red_ghosts(e);
+    return sweeps;
+}
+
+/* Transposes LANES vectors. */
+static void transpose(const lanes *src, lanes *dst)
+{
+    for (int i = 0; i < LANES; i++)
+        for (int l = 0; l < LANES; l++) lane(dst[i], l) = lane(src[l], i);
+}
+
+/* The cosine modes (j, k) to (j, k + LANES - 1): solves along x, in place. */
+static void solve_modes(int j, int k, lanes *x, lanes *inv_pivot)
+{
+    lanes eigenvalue = each(1), scale = each(0);
+    for (int l = 0; l < LANES && k + l < g.nz; l++) {
+        lane(eigenvalue, l) = eigenvalue_y[j] + eigenvalue_z[k + l];
+        lane(scale, l) = scale_y[j] * scale_z[k + l];
+    }
+    for (int i = 0; i < g.nx; i++) x[i] *= scale;
+    thomas_solve(x, inv_pivot, g.nx, eigenvalue);
+}
+
+/* Transforms row j of all planes along z, solves along x, and transforms back. In the
+ * x-z slab, which is small enough for a core's cache, a vector holds LANES modes along
+ * z: slab[modes / LANES][pitch]. */
+static void solve_slab(int j, lanes *v, lanes *w, lanes *slab)
 {
     size_t plane = pitch * (size_t)g.ny;
-    float *xz_slab = modes + pitch * (size_t)j;
+    float *row = modes + pitch * (size_t)j;
     for (size_t i = 0; i < pitch; i += LANES) {
-        for (int k = 0; k < g.nz; k++) v[k] = load(xz_slab + plane * (size_t)k + i);
-        lanes *result = dct2(plan_z, v, w);
-        for (int k = 0; k < g.nz; k++)
-            unload(xz_slab + plane * (size_t)k + i, result[k]);
+        for (int k = 0; k < g.nz; k++) v[k] = load(row + plane * (size_t)k + i);
+        const lanes *result = dct2(plan_z, v, w);
+        for (int k = 0; k < g.nz; k += LANES)
+            transpose(result + k, slab + pitch * (size_t)(k / LANES) + i);
     }
-    for (int k = 0; k < g.nz; k += LANES) {
-        lanes eigenvalue = each(1), scale = each(0);
-        int count = g.nz - k < LANES ? g.nz - k : LANES;
-        for (int l = 0; l < count; l++) {
-            lane(eigenvalue, l) = eigenvalue_y[j] + eigenvalue_z[k + l];
-            lane(scale, l) = scale_y[j] * scale_z[k + l];
-        }
-        for (int i = 0; i < g.nx; i++) {
-            for (int l = 0; l < count; l++)
-                lane(v[i], l) = xz_slab[plane * (size_t)(k + l) + (size_t)i];
-            v[i] *= scale;
-        }
-        thomas_solve(v, w, g.nx, eigenvalue);
-        for (int i = 0; i < g.nx; i++)
-            for (int l = 0; l < count; l++)
-                xz_slab[plane * (size_t)(k + l) + (size_t)i] = lane(v[i], l);
-    }
+    for (int k = 0; k < g.nz; k += LANES)
+        solve_modes(j, k, slab + pitch * (size_t)(k / LANES), w);
     for (size_t i = 0; i < pitch; i += LANES) {
-        for (int k = 0; k < g.nz; k++) v[k] = load(xz_slab + plane * (size_t)k + i);
-        lanes *result = dct3(plan_z, v, w);
-        for (int k = 0; k < g.nz; k++)
-            unload(xz_slab + plane * (size_t)k + i, result[k]);
+        for (int k = 0; k < g.nz; k += LANES)
+            transpose(slab + pitch * (size_t)(k / LANES) + i, v + k);
+        const lanes *result = dct3(plan_z, v, w);
+        for (int k = 0; k < g.nz; k++) unload(row + plane * (size_t)k + i, result[k]);
     }
 }
 
@@ -216,13 +323,14 @@ static void copy_plane(int k, float *x, int to_field)
             int count = (g.nx - i + 2) / 2;
             if (to_field) {
                 for (int n = 0; n < count; n++) cells[n] = row[i - 1 + 2 * n];
-                set_bnd(x, g, i, count, j + 1, k + 1, SCALAR);
             } else {
                 for (int n = 0; n < count; n++) row[i - 1 + 2 * n] = cells[n];
             }
         }
         for (size_t i = (size_t)g.nx; i < pitch && !to_field; i++) row[i] = 0;
     }
+    part rows = {k + 1, 1, g.ny};
+    if (to_field) set_bnd_of_both(x, g, rows, SCALAR);
 }
 
 /* Solves the pressure equation 6 p - (sum of the six neighbours) = b directly: DCT-II
@@ -230,18 +338,20 @@ static void copy_plane(int k, float *x, int to_field)
  * fast direct solution of Poisson's equation using Fourier analysis, JACM 12 (1965). */
 static void solve_pressure(float *p, float *b)
 {
-    size_t longest = (size_t)longest_side(g);
+    size_t longest = (size_t)longest_side(g) + LANES, vectors = longest / LANES * pitch;
 #pragma omp parallel
     {
         lanes *v = allocate_untouched(longest, sizeof *v, "a line of the pressure"),
-              *w = allocate_untouched(longest, sizeof *w, "a line of the pressure");
+              *w = allocate_untouched(longest, sizeof *w, "a line of the pressure"),
+              *slab =
+                  allocate_untouched(vectors, sizeof *slab, "a slab of the pressure");
 #pragma omp for schedule(static)
         for (int k = 0; k < g.nz; k++) {
             copy_plane(k, b, 0);
             transform_plane(k, 0, v, w);
         }
 #pragma omp for schedule(static)
-        for (int j = 0; j < g.ny; j++) solve_slab(j, v, w);
+        for (int j = 0; j < g.ny; j++) solve_slab(j, v, w, slab);
 #pragma omp for schedule(static)
         for (int k = 0; k < g.nz; k++) {
             transform_plane(k, 1, v, w);
@@ -249,136 +359,54 @@ static void solve_pressure(float *p, float *b)
         }
         free(v);
         free(w);
+        free(slab);
     }
 }
 
-/* A pass of several sweeps detects convergence only after its last sweep, when the
- * field has been overwritten. The number of sweeps is therefore predicted from the
- * previous solve of the same kind: all but the last of them are executed in passes, the
- * following ones one by one. If one of the sweeps of a pass has already converged, the
- * solve is repeated from its initial values, up to that sweep. */
-static int host_solve(int wall, int x_id, int x0_id, float a, float c)
+/* Sweeps if their number is fixed. */
+int fluid_pressure(int p, int div)
 {
-    if (s.tolerance >= 0 && a == 1 && c == 6) {
-        TIMED("pressure", solve_pressure(field[x_id], field[x0_id]));
-        is_zero[x_id] = false;
-        return 0;
-    }
-
-    static int previous_sweeps[ALONG_Z + 1][FIELDS];
-    float *x = field[x_id];
-    const float *x0 = field[x0_id];
-    int workers = worker_count(g, omp_get_max_threads()),
-        depth = pass_depth(g, workers, DEPTH);
-    int predicted = s.tolerance < 0 ? s.sweeps : previous_sweeps[wall][x_id] - 1,
-        done = 0, last = 0;
-    if (predicted > 1 && !is_zero[x_id]) memcpy(initial, x, cells * sizeof *x);
-
-    while (done < s.sweeps && !last) {
-        int batch = predicted > done ? smaller(predicted - done, depth) : 1;
-        TIMED("relax", last = relax(x, x0, workers, batch, wall, a, 1 / c));
-        if (last) last += done;
-        done += batch;
-    }
-    if (last && last < done) {
-        if (is_zero[x_id])
-            clear(x);
-        else
-            memcpy(x, initial, cells * sizeof *x);
-        int batch;
-        for (done = 0; done < last; done += batch) {
-            batch = smaller(last - done, depth);
-            TIMED("relax", relax(x, x0, workers, batch, wall, a, 1 / c));
-        }
-    }
-    previous_sweeps[wall][x_id] = done;
-    is_zero[x_id] = false;
-    return done;
+    if (s.tolerance < 0) return fluid_solve(SCALAR, p, div, 1, 6);
+    TIMED("pressure", solve_pressure(field[p], field[div]));
+    return 0;
 }
-
-/* Iterates over the rows of each colour. The inner cells of a row are in columns i, i +
- * 2 ..; there are count of them. */
-#define FOR_EACH_COLOUR_ROW(i, count, j, k)                                            \
-    for (int k = 1; k <= g.nz; k++)                                                    \
-        for (int j = 1; j <= g.ny; j++)                                                \
-            for (int i = 1, count = (g.nx + 1) / 2; i <= 2 && count > 0;               \
-                 i++, count = g.nx / 2)
 
 static void advect(float *d, const float *d0, const float *u, const float *v,
                    const float *w, int wall)
 {
-#pragma omp parallel for collapse(2) schedule(static)
-    FOR_EACH_COLOUR_ROW(i, count, j, k)
+#pragma omp parallel
+    FOR_OWN_PARTS(r)
     {
-        int idx = cell_index(g, i, j, k);
-#pragma omp simd
-        for (int n = 0; n < count; n++)
-            d[idx + n] = advected_value(d0, u[idx + n], v[idx + n], w[idx + n], g,
-                                        i + 2 * n, j, k, s.dt);
-        set_bnd(d, g, i, count, j, k, wall);
+        advect_rows(d, d0, u, v, w, g, r, s.dt);
+        set_bnd_of_both(d, g, r, wall);
     }
 }
 
-static void host_advect(int wall, int d, int d0, int u, int v, int w)
+void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
     TIMED("advect", advect(field[d], field[d0], field[u], field[v], field[w], wall));
-    is_zero[d] = false;
 }
 
-static void divergence(const float *u, const float *v, const float *w, float *p,
-                       float *div)
+static void divergence(const float *u, const float *v, const float *w, float *div)
 {
     float scale = -0.5f / longest_side(g);
-    int row = row_stride(g), plane = plane_stride(g);
-#pragma omp parallel for collapse(2) schedule(static)
-    FOR_EACH_COLOUR_ROW(i, count, j, k)
-    {
-        int own = cell_index(g, i, j, k);
-        int idx = half_offset(g, i + 1, j, k) + half_index(g, i, j, k),
-            west = west_index(idx, i);
-#pragma omp simd
-        for (int n = 0; n < count; n++) {
-            div[own + n] = outflow(u, v, w, idx + n, west + n, row, plane, scale);
-            p[own + n] = 0;
-        }
-        set_bnd(div, g, i, count, j, k, SCALAR);
-        set_bnd(p, g, i, count, j, k, SCALAR);
-    }
+#pragma omp parallel
+    FOR_OWN_PARTS(r) divergence_rows(u, v, w, div, g, r, scale);
 }
 
-static void host_divergence(int u, int v, int w, int p, int div)
+void fluid_divergence(int u, int v, int w, int p, int div)
 {
-    TIMED("divergence", divergence(field[u], field[v], field[w], field[p], field[div]));
-    is_zero[div] = false;
-    is_zero[p] = true;
+    fluid_clear(p);
+    TIMED("divergence", divergence(field[u], field[v], field[w], field[div]));
 }
 
 static void gradient(float *u, float *v, float *w, const float *p)
 {
-    int row = row_stride(g), plane = plane_stride(g);
-#pragma omp parallel for collapse(2) schedule(static)
-    FOR_EACH_COLOUR_ROW(i, count, j, k)
-    {
-        int own = cell_index(g, i, j, k),
-            idx = half_offset(g, i + 1, j, k) + half_index(g, i, j, k);
-        const float *west = p + west_index(idx, i), *opposite = p + idx;
-#pragma omp simd
-        for (int n = 0; n < count; n++) {
-            u[own + n] -= 0.5f * (west[n + 1] - west[n]);
-            v[own + n] -= 0.5f * (opposite[n + row] - opposite[n - row]);
-            w[own + n] -= 0.5f * (opposite[n + plane] - opposite[n - plane]);
-        }
-        set_bnd(u, g, i, count, j, k, ALONG_X);
-        set_bnd(v, g, i, count, j, k, ALONG_Y);
-        set_bnd(w, g, i, count, j, k, ALONG_Z);
-    }
+#pragma omp parallel
+    FOR_OWN_PARTS(r) gradient_rows(u, v, w, p, g, r);
 }
 
-static void host_gradient(int u, int v, int w, int p)
+void fluid_gradient(int u, int v, int w, int p)
 {
     TIMED("gradient", gradient(field[u], field[v], field[w], field[p]));
-    is_zero[u] = is_zero[v] = is_zero[w] = false;
 }
-
-const side host = {host_put,    host_clear,      host_add,     host_solve,
-                   host_advect, host_divergence, host_gradient};

@@ -1,17 +1,18 @@
-/* cuda.cu - the device back-end of the hybrid program, in CUDA.
+/* cuda.cu - the CUDA back-end, host and device side.
  *
- * All functions but device_receive and device_finish_solve enqueue commands and return.
- * The fields of the host are page-locked when they are first sent, so that the device
- * reads them while the host computes. A thread computes a strip of one pair of columns.
+ * The kernels correspond to those of kernel.cl. The CUDA compiler builds them, and the
+ * CUDA runtime creates the context at its first call, so no code is needed here
+ * for what OpenCL calls context, queue, program and kernel.
  */
 #include <stdlib.h>
 
 #define LANES 1 /* the lanes of a GPU are threads */
 #include "cuda_device.h"
+#define SIDE(name) device_##name
+#include "sides.h"
 #include "host.h"
 #include "cosine.h"
-#include "hybrid.h"
-#include "sides.h"
+#include "profile_cuda.h"
 
 /* Index of this thread in the whole range, from 0. */
 #define GLOBAL_X ((int)(blockIdx.x * blockDim.x + threadIdx.x))
@@ -22,10 +23,123 @@
  * from it. */
 __constant__ grid box;
 
-/* Writes one value on behalf of the host. */
-__global__ void put_kernel(float *x, int index, float value)
+int device_shares_cores;
+
+static int device; /* CUDA's number of it */
+static setup s;
+static grid g;
+static size_t bytes; /* in a field, with ghost cells */
+static dim3 block;
+static dim3 sweep_blocks, sweep_block; /* launch configuration of a solve */
+static float *field[FIELDS];
+static float *split_field; /* host copy of a field, split by colour */
+static int *flags;         /* [s.sweeps]: 1 if a sweep has not converged */
+static int *found;         /* host copy of the flags */
+
+/* The launch configuration for a range of threads: blocks cover the range, and no block
+ * is larger than the range. */
+typedef struct {
+    dim3 grid, block;
+} range;
+
+static range make_range(int x, int y, int z)
 {
-    x[index] = value;
+    range r;
+    r.block.x = block.x < (unsigned)x ? block.x : (unsigned)x;
+    r.block.y = block.y < (unsigned)y ? block.y : (unsigned)y;
+    r.block.z = block.z < (unsigned)z ? block.z : (unsigned)z;
+    r.grid.x = ((unsigned)x + r.block.x - 1) / r.block.x;
+    r.grid.y = ((unsigned)y + r.block.y - 1) / r.block.y;
+    r.grid.z = ((unsigned)z + r.block.z - 1) / r.block.z;
+    return r;
+}
+
+static float *device_array(size_t size)
+{
+    float *p;
+    CUDA_CHECK(cudaMalloc((void **)&p, size));
+    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* all bits set: NaN */
+    return p;
+}
+
+static void divide_into_tiles(void);
+static void create_dct_arrays(void);
+static void free_dct_arrays(void);
+
+void fluid_begin(const setup *requested)
+{
+    s = *requested;
+    reject_gauss_seidel(&s);
+    g = s.g;
+    bytes = field_size(g) * sizeof(float);
+
+    cuda_device();
+    CUDA_CHECK(cudaGetDevice(&device));
+    profile_cuda_begin();
+    block.x = s.group[0] ? (unsigned)s.group[0] : 8;
+    block.y = s.group[1] ? (unsigned)s.group[1] : 8;
+    block.z = s.group[2] ? (unsigned)s.group[2] : 8;
+    divide_into_tiles();
+    create_dct_arrays();
+
+    for (int f = 0; f < FIELDS; f++) {
+        field[f] = device_array(bytes);
+        fluid_clear(f);
+    }
+    split_field = (float *)allocate(field_size(g), sizeof *split_field, "a field");
+    flags = (int *)device_array((size_t)s.sweeps * sizeof *flags);
+    found = (int *)allocate((size_t)s.sweeps, sizeof *found, "convergence flags");
+    CUDA_CHECK(cudaMemcpyToSymbol(box, &g, sizeof g));
+    CUDA_CHECK(cudaDeviceSynchronize());
+    profile_collect();
+}
+
+void fluid_end(void)
+{
+    free(found);
+    free(split_field);
+    cudaFree(flags);
+    free_dct_arrays();
+    for (int f = 0; f < FIELDS; f++) cudaFree(field[f]);
+    profile_cuda_end();
+}
+
+void fluid_put(int f, int i, int j, int k, float value)
+{
+    CUDA_CHECK(cudaMemcpy(field[f] + cell_index(g, i, j, k), &value, sizeof value,
+                          cudaMemcpyHostToDevice));
+    profile_command("copy to device");
+}
+
+void fluid_get(int f, float *dst)
+{
+    CUDA_CHECK(cudaMemcpy(split_field, field[f], bytes, cudaMemcpyDeviceToHost));
+    profile_command("copy to host");
+    profile_collect();
+    merge_colours(g, split_field, dst);
+}
+
+void device_select(void)
+{
+    CUDA_CHECK(cudaSetDevice(device));
+}
+
+void device_finish(void)
+{
+    CUDA_CHECK(cudaDeviceSynchronize());
+}
+
+/* Reads a field in the layout of the device, which is that of the host. */
+void device_read(int f, float *dst)
+{
+    CUDA_CHECK(cudaMemcpy(dst, field[f], bytes, cudaMemcpyDeviceToHost));
+    profile_command("copy to host");
+}
+
+void fluid_clear(int f)
+{
+    CUDA_CHECK(cudaMemset(field[f], 0, bytes));
+    profile_command("clear");
 }
 
 __global__ void add_source_kernel(float *x, const float *__restrict__ source, float dt)
@@ -34,18 +148,26 @@ __global__ void add_source_kernel(float *x, const float *__restrict__ source, fl
     if (c < 2 * half_size(box)) x[c] += dt * source[c];
 }
 
-/* A division of the box into tiles of `planes` planes: `columns` tiles along x, `rows`
- * along y, `tiles` in all. Tiles are numbered along x first, then along y and z. */
+void fluid_add(int x, int source)
+{
+    range r = make_range(2 * half_size(g), 1, 1);
+    CUDA_LAUNCH(add_source_kernel, r.grid, r.block, 0, field[x], field[source], s.dt);
+    profile_command("add_source");
+}
+
+/* The tiles of a sweep: `columns` along x, `rows` along y, `count` in all, of `planes`
+ * planes each. They are numbered along x first, then along y and z. */
 typedef struct {
-    int columns, rows, tiles, planes;
+    int columns, rows, planes, count;
 } tiling;
+__constant__ tiling tiles;
 
 /* Relaxes a box until it has converged, at most `sweeps` times, one colour after the
  * other. Block b relaxes the tiles b, b + gridDim.x, b + 2 gridDim.x and so on. A sweep
  * sets its flag to 1 if a cell changed by more than the tolerance, or to NaN; the
  * threads of a block combine their results and one of them writes. A sweep that has
  * left its flag 0 is the last one. */
-__global__ void relax_kernel(float *x, const float *x0, int *flags, tiling parts,
+__global__ void relax_kernel(float *x, const float *__restrict__ x0, int *flags,
                              int sweeps, float tolerance, int wall, float a,
                              float inv_c)
 {
@@ -53,62 +175,64 @@ __global__ void relax_kernel(float *x, const float *x0, int *flags, tiling parts
     int leader = threadIdx.x == 0 && threadIdx.y == 0;
 
     for (int n = 0; n < 2 * sweeps; n++) { /* the red cells, then the black ones */
-        int sweep = n / 2, colour = n % 2 ? BLACK : RED, unconverged = 0;
+        int sweep = n / 2, colour = n % 2 ? BLACK : RED, bits = 0;
         if (sweep > 0 && !flags[sweep - 1]) return;
-        for (int tile = blockIdx.x; tile < parts.tiles; tile += gridDim.x) {
-            int column = tile % parts.columns, row = tile / parts.columns % parts.rows;
-            int strip = column * blockDim.x + threadIdx.x;
-            int j = 1 + row * blockDim.y + threadIdx.y;
-            int first = 1 + tile / (parts.columns * parts.rows) * parts.planes;
-            int last =
-                first + parts.planes - 1 < g.nz ? first + parts.planes - 1 : g.nz;
-            if (strip < strip_count(g, LANES) && j <= g.ny)
-                unconverged |= relax_strip(x, x0, g, colour, strip, j, first, last,
-                                           wall, a, inv_c, tolerance);
+        for (int tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
+            int column = tile % tiles.columns, row = tile / tiles.columns;
+            position at = {1 + 2 * (int)(column * blockDim.x + threadIdx.x),
+                           1 + (int)(row % tiles.rows * blockDim.y + threadIdx.y),
+                           1 + row / tiles.rows * tiles.planes};
+            int last = at.k + tiles.planes - 1 < g.nz ? at.k + tiles.planes - 1 : g.nz;
+            if (!is_inner(g, at)) continue;
+            at.i += (at.j + at.k + colour) % 2;
+            bits = maximum(bits, relax_columns(x, x0, g, at, last, wall, a, inv_c));
         }
+        int unconverged = !(bits_to_change(bits) <= tolerance);
         if (__syncthreads_or(unconverged) && leader) atomicMax(&flags[sweep], 1);
         CUDA_GRID_SYNC();
     }
 }
 
-/* The last column of strip n: the second one of its pair. If nx is odd, the last strip
- * has one more column. */
-FN int last_column(grid g, int n)
+/* Divides the box into tiles, and chooses as many blocks for them as the device holds
+ * at the same time. */
+static void divide_into_tiles(void)
 {
-    return n == strip_count(g, LANES) - 1 ? g.nx : first_column(g, n, 0) + 1;
+    const int items[3] = {row_items(g), g.ny, g.nz};
+    /* 32: the size of a warp; 4 rows are not tuned. */
+    const int default_tile[3] = {32, 4, planes_per_thread(g, cuda_threads_at_once())};
+    int tile[3], count[3], at_once;
+    for (int d = 0; d < 3; d++) {
+        tile[d] = s.group[d] ? s.group[d] : default_tile[d];
+        tile[d] = tile[d] < items[d] ? tile[d] : items[d];
+        count[d] = (items[d] + tile[d] - 1) / tile[d];
+    }
+    tiling t = {count[0], count[1], tile[2], count[0] * count[1] * count[2]};
+    CUDA_CHECK(cudaMemcpyToSymbol(tiles, &t, sizeof t));
+    CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, relax_kernel,
+                                                             tile[0] * tile[1], 0));
+    at_once *= cuda_multiprocessors();
+    sweep_blocks.x = (unsigned)(t.count < at_once ? t.count : at_once);
+    sweep_blocks.y = sweep_blocks.z = 1;
+    sweep_block.x = (unsigned)tile[0];
+    sweep_block.y = (unsigned)tile[1];
+    sweep_block.z = 1;
 }
 
-__global__ void advect_kernel(float *d, const float *__restrict__ d0,
-                              const float *__restrict__ u, const float *__restrict__ v,
-                              const float *__restrict__ w, int wall, float dt)
+int fluid_solve(int wall, int x, int x0, float a, float c)
 {
-    grid g = box;
-    int n = GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
-    if (n >= strip_count(g, LANES) || j > g.ny || k > g.nz) return;
-    for (int i = first_column(g, n, 0); i <= last_column(g, n); i++)
-        advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
-}
+    CUDA_CHECK(cudaMemset(flags, 0, (size_t)s.sweeps * sizeof *flags));
+    profile_command("clear");
+    CUDA_LAUNCH_TOGETHER(relax_kernel, sweep_blocks, sweep_block, 0, field[x],
+                         field[x0], flags, s.sweeps, s.tolerance, wall, a, 1 / c);
+    profile_command("relax");
+    if (s.tolerance < 0) return s.sweeps;
 
-__global__ void divergence_kernel(const float *__restrict__ u,
-                                  const float *__restrict__ v,
-                                  const float *__restrict__ w, float *p, float *div,
-                                  float scale)
-{
-    grid g = box;
-    int n = GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
-    if (n >= strip_count(g, LANES) || j > g.ny || k > g.nz) return;
-    for (int i = first_column(g, n, 0); i <= last_column(g, n); i++)
-        divergence_cell(u, v, w, p, div, g, i, j, k, scale);
-}
-
-__global__ void gradient_kernel(float *u, float *v, float *w,
-                                const float *__restrict__ p)
-{
-    grid g = box;
-    int n = GLOBAL_X, j = 1 + GLOBAL_Y, k = 1 + GLOBAL_Z;
-    if (n >= strip_count(g, LANES) || j > g.ny || k > g.nz) return;
-    for (int i = first_column(g, n, 0); i <= last_column(g, n); i++)
-        gradient_cell(u, v, w, p, g, i, j, k);
+    int sweeps = 0;
+    CUDA_CHECK(cudaMemcpy(found, flags, (size_t)s.sweeps * sizeof *found,
+                          cudaMemcpyDeviceToHost));
+    profile_command("copy to host");
+    while (sweeps < s.sweeps && found[sweeps]) sweeps++;
+    return sweeps < s.sweeps ? sweeps + 1 : s.sweeps;
 }
 
 /* Direct solution of the pressure equation. The registers of a thread do not hold a
@@ -163,8 +287,9 @@ __global__ void transform_y_kernel(float *x, float *modes,
         UNROLL
         for (int r = 0; r < ROWS; r++) {
             if (j + r >= g.ny) continue;
+            position at = {1 + i, 1 + j + r, 1 + k};
             if (inverse)
-                store(x, g, 1 + i, 1 + j + r, 1 + k, SCALAR, result[r]);
+                store(x, g, at, SCALAR, result[r]);
             else
                 plane[g.nx * (j + r)] = result[r];
         }
@@ -217,108 +342,9 @@ __global__ void solve_x_kernel(float *modes, const float *__restrict__ eigenvalu
         modes[c] = lines[c / g.nx * distance + c % g.nx];
 }
 
-static setup s;
-static grid g;
-static size_t bytes; /* in a field, with ghost cells */
-static dim3 block;
-static tiling sweep;
-static dim3 sweep_block;
-static unsigned blocks_at_once; /* of a sweep */
-static float *field[FIELDS];
-static int *flags[FIELDS];   /* [s.sweeps]: 1 if a sweep has not converged */
-static int *found;           /* host copy of the flags of one solve */
 static float *modes;         /* [nz][ny][nx]: see above */
 static float *matrix[2][2];  /* along y and z: of the transform, and of its inverse */
 static float *eigenvalue[2]; /* of the modes along y and z */
-
-/* The host's memory of each field, once it has been sent, and the event of the latest
- * copy from it. */
-static float *pinned[FIELDS];
-static cudaEvent_t sent[FIELDS];
-
-/* ---- times of tasks and transfers ------------------------------------------------ */
-
-enum { MAX_INTERVALS = 256 };
-static struct {
-    int kind;
-    const char *name; /* in the table of profile=1 */
-    cudaEvent_t begin, end;
-} interval[MAX_INTERVALS];
-static unsigned oldest, newest; /* taken modulo MAX_INTERVALS */
-static cudaEvent_t origin;
-static double clock_offset; /* seconds() at the origin */
-static int task_kind;       /* of the operation that follows */
-
-void device_task(int kind)
-{
-    task_kind = kind;
-}
-
-static void record_oldest(void)
-{
-    unsigned n = oldest++ % MAX_INTERVALS;
-    CUDA_CHECK(cudaEventSynchronize(interval[n].end));
-    double begin = clock_offset + cuda_seconds(origin, interval[n].begin);
-    double end = clock_offset + cuda_seconds(origin, interval[n].end);
-    if (profiling()) profile_record(interval[n].name, end - begin);
-    record_task_time(interval[n].kind, begin, end);
-}
-
-static void begin_interval(int kind, const char *name)
-{
-    if (newest - oldest == MAX_INTERVALS) record_oldest();
-    interval[newest % MAX_INTERVALS].kind = kind;
-    interval[newest % MAX_INTERVALS].name = name;
-    CUDA_CHECK(cudaEventRecord(interval[newest % MAX_INTERVALS].begin, 0));
-}
-
-/* Also reports a failed launch. */
-static void end_interval(void)
-{
-    CUDA_CHECK(cudaGetLastError());
-    CUDA_CHECK(cudaEventRecord(interval[newest++ % MAX_INTERVALS].end, 0));
-}
-
-/* Records the intervals that have ended. */
-static void record_ended(void)
-{
-    while (oldest != newest) {
-        cudaError_t state = cudaEventQuery(interval[oldest % MAX_INTERVALS].end);
-        if (state == cudaErrorNotReady) {
-            cudaGetLastError(); /* or the next check of a launch may report it */
-            return;
-        }
-        record_oldest();
-    }
-}
-
-/* ---- begin, end, transfers ------------------------------------------------------- */
-
-/* The launch configuration for a range of threads: blocks cover the range, and no block
- * is larger than the range. */
-typedef struct {
-    dim3 grid, block;
-} range;
-
-static range make_range(int x, int y, int z)
-{
-    range r;
-    r.block.x = block.x < (unsigned)x ? block.x : (unsigned)x;
-    r.block.y = block.y < (unsigned)y ? block.y : (unsigned)y;
-    r.block.z = block.z < (unsigned)z ? block.z : (unsigned)z;
-    r.grid.x = ((unsigned)x + r.block.x - 1) / r.block.x;
-    r.grid.y = ((unsigned)y + r.block.y - 1) / r.block.y;
-    r.grid.z = ((unsigned)z + r.block.z - 1) / r.block.z;
-    return r;
-}
-
-static float *device_array(size_t size)
-{
-    float *p;
-    CUDA_CHECK(cudaMalloc((void **)&p, size));
-    CUDA_CHECK(cudaMemset(p, 0xff, size)); /* all bits set: NaN */
-    return p;
-}
 
 static float *device_copy(const float *src, size_t count)
 {
@@ -354,147 +380,13 @@ static void create_dct_arrays(void)
     }
 }
 
-/* Divides the box into tiles for the sweeps, and chooses as many blocks for them as the
- * device holds at the same time. */
-static void divide_into_tiles(void)
+static void free_dct_arrays(void)
 {
-    const int items[3] = {strip_count(g, LANES), g.ny, g.nz};
-    /* 32: the size of a warp; 4 rows are not tuned. */
-    const int default_tile[3] = {32, 4, planes_per_thread(g, cuda_threads_at_once())};
-    int tile[3], count[3], at_once;
-    for (int d = 0; d < 3; d++) {
-        tile[d] = s.group[d] ? s.group[d] : default_tile[d];
-        tile[d] = tile[d] < items[d] ? tile[d] : items[d];
-        count[d] = (items[d] + tile[d] - 1) / tile[d];
-    }
-    CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&at_once, relax_kernel,
-                                                             tile[0] * tile[1], 0));
-    at_once *= cuda_multiprocessors();
-    sweep.columns = count[0];
-    sweep.rows = count[1];
-    sweep.tiles = count[0] * count[1] * count[2];
-    sweep.planes = tile[2];
-    blocks_at_once = (unsigned)(sweep.tiles < at_once ? sweep.tiles : at_once);
-    sweep_block.x = (unsigned)tile[0];
-    sweep_block.y = (unsigned)tile[1];
-    sweep_block.z = 1;
-}
-
-int device_begin(const setup *requested, int threads)
-{
-    (void)threads;
-    s = *requested;
-    reject_gauss_seidel(&s);
-    g = s.g;
-    bytes = field_size(g) * sizeof(float);
-
-    cuda_device();
-    block.x = s.group[0] ? (unsigned)s.group[0] : 8;
-    block.y = s.group[1] ? (unsigned)s.group[1] : 8;
-    block.z = s.group[2] ? (unsigned)s.group[2] : 8;
-    divide_into_tiles();
-
-    for (int f = 0; f < FIELDS; f++) {
-        field[f] = device_array(bytes);
-        CUDA_CHECK(cudaMemset(field[f], 0, bytes));
-        flags[f] = (int *)device_array((size_t)s.sweeps * sizeof **flags);
-        CUDA_CHECK(cudaEventCreate(&sent[f]));
-    }
-    found = (int *)allocate((size_t)s.sweeps, sizeof *found, "convergence flags");
-    create_dct_arrays();
-    CUDA_CHECK(cudaMemcpyToSymbol(box, &g, sizeof g));
-    for (int n = 0; n < MAX_INTERVALS; n++) {
-        CUDA_CHECK(cudaEventCreate(&interval[n].begin));
-        CUDA_CHECK(cudaEventCreate(&interval[n].end));
-    }
-    CUDA_CHECK(cudaEventCreate(&origin));
-    CUDA_CHECK(cudaEventRecord(origin, 0));
-    CUDA_CHECK(cudaDeviceSynchronize());
-    clock_offset = seconds();
-    return 0;
-}
-
-void device_end(void)
-{
-    while (oldest != newest) record_oldest();
-    cudaEventDestroy(origin);
-    for (int n = 0; n < MAX_INTERVALS; n++) {
-        cudaEventDestroy(interval[n].begin);
-        cudaEventDestroy(interval[n].end);
-    }
     for (int d = 0; d < 2; d++) {
         for (int inverse = 0; inverse < 2; inverse++) cudaFree(matrix[d][inverse]);
         cudaFree(eigenvalue[d]);
     }
     cudaFree(modes);
-    free(found);
-    for (int f = 0; f < FIELDS; f++) {
-        if (pinned[f]) cuda_unpin(pinned[f]);
-        pinned[f] = NULL;
-        cudaEventDestroy(sent[f]);
-        cudaFree(flags[f]);
-        cudaFree(field[f]);
-    }
-}
-
-void device_send(int f, const float *src)
-{
-    if (!pinned[f]) {
-        pinned[f] = (float *)src;
-        cuda_pin(pinned[f], bytes);
-    }
-    begin_interval(TRANSFER, "copy to device");
-    CUDA_CHECK(cudaMemcpyAsync(field[f], src, bytes, cudaMemcpyHostToDevice, 0));
-    end_interval();
-    CUDA_CHECK(cudaEventRecord(sent[f], 0));
-}
-
-void device_await_send(int f)
-{
-    CUDA_CHECK(cudaEventSynchronize(sent[f]));
-}
-
-void device_receive(int f, float *dst)
-{
-    begin_interval(TRANSFER, "copy to host");
-    CUDA_CHECK(cudaMemcpy(dst, field[f], bytes, cudaMemcpyDeviceToHost));
-    end_interval();
-    record_ended();
-}
-
-/* ---- operations ------------------------------------------------------------------ */
-
-static void device_put(int f, int i, int j, int k, float value)
-{
-    dim3 one = {1, 1, 1};
-    int index = cell_index(g, i, j, k);
-    begin_interval(task_kind, "put");
-    CUDA_LAUNCH(put_kernel, one, one, 0, field[f], index, value);
-    end_interval();
-}
-
-static void device_clear(int f)
-{
-    begin_interval(task_kind, "clear");
-    CUDA_CHECK(cudaMemsetAsync(field[f], 0, bytes, 0));
-    end_interval();
-}
-
-static void device_add(int x, int source)
-{
-    range r = make_range(2 * half_size(g), 1, 1);
-    begin_interval(task_kind, "add_source");
-    CUDA_LAUNCH(add_source_kernel, r.grid, r.block, 0, field[x], field[source], s.dt);
-    end_interval();
-}
-
-int device_finish_solve(int x)
-{
-    int sweeps = 0;
-    CUDA_CHECK(cudaMemcpy(found, flags[x], (size_t)s.sweeps * sizeof *found,
-                          cudaMemcpyDeviceToHost));
-    while (sweeps < s.sweeps && found[sweeps]) sweeps++;
-    return sweeps < s.sweeps ? sweeps + 1 : s.sweeps;
 }
 
 /* Returns how many lines of this size, up to 32, fit in the shared memory of a block.
@@ -524,6 +416,7 @@ static void transform_y(float *x, int inverse)
     CUDA_LAUNCH(transform_y_kernel, r.grid, r.block,
                 r.block.x * (size_t)g.ny * sizeof(float), x, modes, matrix[0][inverse],
                 inverse);
+    profile_command("transform_y");
 }
 
 static void transform_z(int inverse)
@@ -531,6 +424,7 @@ static void transform_z(int inverse)
     range r = columns_range(g.nz, g.ny);
     CUDA_LAUNCH(transform_z_kernel, r.grid, r.block,
                 r.block.x * (size_t)g.nz * sizeof(float), modes, matrix[1][inverse]);
+    profile_command("transform_z");
 }
 
 static void solve_x(void)
@@ -540,6 +434,7 @@ static void solve_x(void)
     dim3 blocks = {((unsigned)(g.ny * g.nz) + threads.x - 1) / threads.x, 1, 1};
     CUDA_LAUNCH(solve_x_kernel, blocks, threads, threads.x * line, modes, eigenvalue[0],
                 eigenvalue[1]);
+    profile_command("solve_x");
 }
 
 /* Solves the pressure equation 6 p - (sum of the six neighbours) = b directly: DCT-II
@@ -554,49 +449,61 @@ static void solve_pressure(float *p, float *b)
     transform_y(p, 1);
 }
 
-static int device_solve(int wall, int x, int x0, float a, float c)
+/* Sweeps if their number is fixed. */
+int fluid_pressure(int p, int div)
 {
-    const dim3 blocks = {blocks_at_once, 1, 1};
-    bool directly = s.tolerance >= 0 && a == 1 && c == 6;
-    begin_interval(task_kind, directly ? "pressure" : "relax");
-    if (directly) {
-        solve_pressure(field[x], field[x0]);
-    } else {
-        CUDA_CHECK(cudaMemsetAsync(flags[x], 0, (size_t)s.sweeps * sizeof **flags, 0));
-        CUDA_LAUNCH_TOGETHER(relax_kernel, blocks, sweep_block, 0, field[x], field[x0],
-                             flags[x], sweep, s.sweeps, s.tolerance, wall, a, 1 / c);
-    }
-    end_interval();
-    record_ended();
+    if (s.tolerance < 0) return fluid_solve(SCALAR, p, div, 1, 6);
+    solve_pressure(field[p], field[div]);
     return 0;
 }
 
-static void device_advect(int wall, int d, int d0, int u, int v, int w)
+__global__ void advect_kernel(float *d, const float *__restrict__ d0,
+                              const float *__restrict__ u, const float *__restrict__ v,
+                              const float *__restrict__ w, int wall, float dt)
 {
-    range r = make_range(strip_count(g, LANES), g.ny, g.nz);
-    begin_interval(task_kind, "advect");
+    grid g = box;
+    position at = {item_column(g, GLOBAL_X), 1 + GLOBAL_Y, 1 + GLOBAL_Z};
+    if (is_inner(g, at)) store(d, g, at, wall, advected_value(d0, u, v, w, g, at, dt));
+}
+
+void fluid_advect(int wall, int d, int d0, int u, int v, int w)
+{
+    range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(advect_kernel, r.grid, r.block, 0, field[d], field[d0], field[u],
                 field[v], field[w], wall, s.dt);
-    end_interval();
+    profile_command("advect");
 }
 
-static void device_divergence(int u, int v, int w, int p, int div)
+__global__ void divergence_kernel(const float *__restrict__ u,
+                                  const float *__restrict__ v,
+                                  const float *__restrict__ w, float *div, float scale)
 {
-    range r = make_range(strip_count(g, LANES), g.ny, g.nz);
-    begin_interval(task_kind, "divergence");
+    grid g = box;
+    position at = {item_column(g, GLOBAL_X), 1 + GLOBAL_Y, 1 + GLOBAL_Z};
+    if (is_inner(g, at)) divergence_cell(u, v, w, div, g, at, scale);
+}
+
+void fluid_divergence(int u, int v, int w, int p, int div)
+{
+    range r = make_range(g.nx, g.ny, g.nz);
+    fluid_clear(p);
     CUDA_LAUNCH(divergence_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
-                field[p], field[div], -0.5f / longest_side(g));
-    end_interval();
+                field[div], -0.5f / longest_side(g));
+    profile_command("divergence");
 }
 
-static void device_gradient(int u, int v, int w, int p)
+__global__ void gradient_kernel(float *u, float *v, float *w,
+                                const float *__restrict__ p)
 {
-    range r = make_range(strip_count(g, LANES), g.ny, g.nz);
-    begin_interval(task_kind, "gradient");
+    grid g = box;
+    position at = {item_column(g, GLOBAL_X), 1 + GLOBAL_Y, 1 + GLOBAL_Z};
+    if (is_inner(g, at)) gradient_cell(u, v, w, p, g, at);
+}
+
+void fluid_gradient(int u, int v, int w, int p)
+{
+    range r = make_range(g.nx, g.ny, g.nz);
     CUDA_LAUNCH(gradient_kernel, r.grid, r.block, 0, field[u], field[v], field[w],
                 field[p]);
-    end_interval();
+    profile_command("gradient");
 }
-
-const side device = {device_put,    device_clear,      device_add,     device_solve,
-                     device_advect, device_divergence, device_gradient};

@@ -1,357 +1,217 @@
-/* hybrid.c - the hybrid back-end: distributes the operations of a time step over the
- * host and the device, as tasks on whole fields.
+/* hybrid.c - the hybrid back-end: the device computes the velocity, the host the
+ * density.
  *
- * Tasks are scheduled in program order. A task of the device is enqueued at once in its
- * command queue. A task of the host is appended to a list. The host executes the list
- * when the device needs one of its results, or when it waits for a result of the device
- * itself. So the device has all its commands before the host starts to compute. A field
- * is transferred only if a task reads it on the other side.
+ * The functions of fluid.h append their call to the list of a side. The density needs
+ * the velocity in one place, its advection. There both sides execute their lists, the
+ * device in a thread of its own; then the host receives the velocity, and the advection
+ * becomes the first call of its next list, while the device computes the next step:
  *
- * Left out: splitting the box between host and device. Each half sweep would have to
- * exchange a plane.
+ *      device   velocity t      | velocity t + 1               | ..
+ *      host     diffusion t     | advection t, diffusion t + 1 | ..
+ *
+ * Left out: other divisions. One step has three diffusions, two pressures and three
+ * advections of the velocity, and one diffusion and one advection of the density.
  */
-#include <stdlib.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdio.h>
 
-#include "host.h"
 #include "hybrid.h"
 #include "sides.h"
 
+#define DECLARE(side)                                                                  \
+    void side##_begin(const setup *s);                                                 \
+    void side##_end(void);                                                             \
+    void side##_put(int field, int i, int j, int k, float value);                      \
+    void side##_get(int field, float *dst);                                            \
+    void side##_clear(int field);                                                      \
+    void side##_add(int x, int s);                                                     \
+    int side##_solve(int wall, int x, int x0, float a, float c);                       \
+    int side##_pressure(int p, int div);                                               \
+    void side##_advect(int wall, int d, int d0, int u, int v, int w);                  \
+    void side##_divergence(int u, int v, int w, int p, int div);                       \
+    void side##_gradient(int u, int v, int w, int p);
+#define FUNCTIONS(side)                                                                \
+    {                                                                                  \
+        side##_put, side##_get, side##_clear, side##_add, side##_solve,                \
+            side##_pressure, side##_advect, side##_divergence, side##_gradient         \
+    }
+DECLARE(host)
+DECLARE(device)
+
 enum { HOST, DEVICE, SIDES };
+static const side_functions functions[SIDES] = {FUNCTIONS(host), FUNCTIONS(device)};
 
-enum {
-    PUT = EXTRA_SWEEPS + 1,
-    CLEAR,
-    ADD,
-    SOLVE,
-    PRESSURE,
-    ADVECT,
-    DIVERGENCE,
-    GRADIENT,
-    KINDS
-};
-static const char *const kind_name[KINDS] = {
-    "transfer", "more sweeps", "put",    "clear",      "add",
-    "solve",    "pressure",    "advect", "divergence", "gradient"};
+typedef enum { PUT, CLEAR, ADD, SOLVE, PRESSURE, ADVECT, DIVERGENCE, GRADIENT } kind;
 
-/* A set of fields is a bit mask. */
-#define SET(field) (1u << (field))
-
+/* A call: the function, and its arguments in their order. */
 typedef struct {
-    int kind, wall;
-    int field[5]; /* in the order of the call's arguments */
-    unsigned reads, writes;
+    kind kind;
+    int i[6];
     float a, c;
-    int cell[3];
-} task;
+} call;
+
+/* The calls that a side has not executed yet; a step has at most 26 of one side. */
+enum { CALLS = 64 };
+static call list[SIDES][CALLS];
+static int count[SIDES], sweeps[SIDES];
+static long total[SIDES]; /* calls */
 
 static setup s;
-static grid g;
-static double device_percent; /* percentage of tasks for the device; negative: auto */
-static bool enabled[SIDES];   /* side is in use */
-static int threads;           /* on the host */
-static float *split_field;    /* used if only the device is in use */
+static double device_percent;
 
-/* Sides that hold the current values of each field after all scheduled tasks. A field
- * in zero_fields is 0 and is cleared on a side when it is needed there. */
-static unsigned valid[SIDES], zero_fields;
-static unsigned open_solves; /* device solves not yet checked for convergence */
-static unsigned in_flight;   /* sends that still read host memory */
-
-enum { MAX_TASKS = 64 };
-static task host_tasks[MAX_TASKS]; /* on the host */
-static int list_size;
-static unsigned pending_writes; /* fields that tasks of the list will write */
-
-static int perform(const side *target, const task *t)
+/* The side that computes a field. */
+static int side_of(int field)
 {
-    const int *f = t->field;
-    switch (t->kind) {
+    if (device_percent == 0) return HOST;
+    if (device_percent == 100) return DEVICE;
+    return field == DENSITY || field == DENSITY0 ? HOST : DEVICE;
+}
+
+static void execute(int side, call c)
+{
+    const side_functions *f = &functions[side];
+    const int *i = c.i;
+    switch (c.kind) {
     case PUT:
-        target->put(f[0], t->cell[0], t->cell[1], t->cell[2], t->a);
+        f->put(i[0], i[1], i[2], i[3], c.a);
         break;
     case CLEAR:
-        target->clear(f[0]);
+        f->clear(i[0]);
         break;
     case ADD:
-        target->add(f[0], f[1]);
+        f->add(i[0], i[1]);
+        break;
+    case SOLVE:
+        sweeps[side] += f->solve(i[0], i[1], i[2], c.a, c.c);
+        break;
+    case PRESSURE:
+        sweeps[side] += f->pressure(i[0], i[1]);
         break;
     case ADVECT:
-        target->advect(t->wall, f[0], f[1], f[2], f[3], f[4]);
+        f->advect(i[0], i[1], i[2], i[3], i[4], i[5]);
         break;
     case DIVERGENCE:
-        target->divergence(f[0], f[1], f[2], f[3], f[4]);
+        f->divergence(i[0], i[1], i[2], i[3], i[4]);
         break;
     case GRADIENT:
-        target->gradient(f[0], f[1], f[2], f[3]);
+        f->gradient(i[0], i[1], i[2], i[3]);
         break;
-    default:
-        return target->solve(t->wall, f[0], f[1], t->a, t->c);
     }
-    return 0;
 }
 
-/* ---- choice of the side ---------------------------------------------------------
- *
- * In each step eight tasks are independent of others: the diffusion of four fields and
- * the advection of four fields. With share=P the device gets P percent of these. All
- * other tasks run on the host, because every later task depends on them.
- *
- * share=auto uses list scheduling: a task goes to the side on which it finishes first.
- * The estimate uses the time until each side is busy, the time at which each field is
- * ready, the average duration of such tasks so far, and the transfers of fields. The
- * host executes each kind of task first. Until the device has executed a kind of task
- * twice, it is assumed to be as fast as the host, because first executions are slow.
- */
-
-static double average_cost[SIDES][KINDS][ALONG_Z + 1], transfer_cost; /* seconds */
-static int run_count[SIDES][KINDS][ALONG_Z + 1];
-static double busy_until[SIDES], ready[FIELDS]; /* estimated times */
-static long shared, device_tasks;               /* counts */
-
-/* Weight of the latest duration in the moving average; chosen, not tuned. */
-static const double LATEST = 0.25;
-/* The first executions of a kind of task, which are slow, replace the average. */
-enum { WARM_UP = 2 };
-
-static void update_average(double *average, bool first, double seconds)
+/* Executes the list of a side. */
+static void *execute_list(void *pointer)
 {
-    *average = first ? seconds : (1 - LATEST) * *average + LATEST * seconds;
+    int side = *(const int *)pointer;
+    bool on_device = side == DEVICE && count[side];
+    double begin = seconds();
+    if (on_device) device_select();
+    for (int n = 0; n < count[side]; n++) execute(side, list[side][n]);
+    if (on_device) device_finish();
+    if (count[side])
+        hybrid_log(side == HOST ? "host" : "device", side == HOST ? 0 : -1, "calls",
+                   begin, seconds());
+    total[side] += count[side];
+    count[side] = 0;
+    return NULL;
 }
 
-/* `code` combines the kind of the task and the wall: kind + KINDS * wall. */
-void record_task_time(int code, double begin, double end)
+/* Executes the lists of both sides, at the same time unless kernels are timed. */
+static void execute_lists(void)
 {
-    int kind = code % KINDS, wall = code / KINDS;
-    hybrid_log("device", -1, kind_name[kind], begin, end);
-    if (kind == TRANSFER)
-        update_average(&transfer_cost, transfer_cost == 0, end - begin);
+    static const int host = HOST, device = DEVICE;
+    pthread_t thread;
+    bool both = count[HOST] && count[DEVICE] && !profiling();
+    if (both && pthread_create(&thread, NULL, execute_list, (void *)&device))
+        fail("hybrid: cannot start a thread for the device");
+    execute_list((void *)&host);
+    if (both)
+        pthread_join(thread, NULL);
     else
-        update_average(&average_cost[DEVICE][kind][wall],
-                       run_count[DEVICE][kind][wall]++ < WARM_UP, end - begin);
+        execute_list((void *)&device);
+    if (s.tolerance >= 0) report_sweeps(sweeps[HOST] + sweeps[DEVICE]);
+    sweeps[HOST] = sweeps[DEVICE] = 0;
 }
 
-static int earliest_finish(const task *t)
+/* Appends a call to the list of the side that computes a field. */
+static void append(int field, call c)
 {
-    double end[SIDES];
-    int estimate = run_count[DEVICE][t->kind][t->wall] < WARM_UP ? HOST : DEVICE;
-    double duration[SIDES] = {average_cost[HOST][t->kind][t->wall],
-                              average_cost[estimate][t->kind][t->wall]};
-    for (int n = 0; n < SIDES; n++) {
-        double begin = busy_until[n], transfer_time = 0;
-        for (int f = 0; f < FIELDS; f++) {
-            if (!(t->reads & ~zero_fields & SET(f))) continue;
-            if (ready[f] > begin) begin = ready[f];
-            if (!(valid[n] & SET(f))) transfer_time += transfer_cost;
-        }
-        end[n] = begin + transfer_time + duration[n];
-    }
-    bool first = run_count[HOST][t->kind][t->wall] == 0;
-    int target_side = end[DEVICE] < end[HOST] && !first ? DEVICE : HOST;
-    busy_until[target_side] = end[target_side];
-    for (int f = 0; f < FIELDS; f++)
-        if (t->writes & SET(f)) ready[f] = end[target_side];
-    return target_side;
+    int side = side_of(field);
+    if (count[side] == CALLS) execute_lists();
+    list[side][count[side]++] = c;
 }
-
-static int choose_side(const task *t)
-{
-    bool is_shareable = t->kind == SOLVE || t->kind == ADVECT;
-    int target_side = HOST;
-    if (!enabled[HOST] || !enabled[DEVICE])
-        target_side = enabled[DEVICE] ? DEVICE : HOST;
-    else if (device_percent < 0)
-        target_side = earliest_finish(t);
-    else if (is_shareable &&
-             100. * (double)(device_tasks + 1) <= device_percent * (double)(shared + 1))
-        target_side = DEVICE;
-    shared += is_shareable;
-    device_tasks += is_shareable && target_side == DEVICE;
-    return target_side;
-}
-
-/* ---- execution ------------------------------------------------------------------- */
-
-#define ALL_FIELDS (~0u)
-
-/* Executes the host's list up to the last task that writes one of these fields. Later
- * tasks stay on the list, to be executed while the device computes. */
-static void run_host_tasks(unsigned fields)
-{
-    int end = 0;
-    for (int n = 0; n < list_size; n++)
-        if (host_tasks[n].writes & fields) end = n + 1;
-    for (int n = 0; n < end; n++) {
-        const task *t = &host_tasks[n];
-        for (int f = 0; f < FIELDS; f++)
-            if (t->writes & in_flight & SET(f)) device_await_send(f);
-        in_flight &= ~t->writes;
-
-        double begin = seconds();
-        int sweeps = perform(&host, t);
-        double end = seconds();
-        if (s.tolerance >= 0) report_sweeps(sweeps);
-        update_average(&average_cost[HOST][t->kind][t->wall],
-                       run_count[HOST][t->kind][t->wall]++ < WARM_UP, end - begin);
-        for (int thread = 0; thread < threads; thread++)
-            hybrid_log("host", thread, kind_name[t->kind], begin, end);
-    }
-    list_size -= end;
-    pending_writes = 0;
-    for (int n = 0; n < list_size; n++) {
-        host_tasks[n] = host_tasks[n + end];
-        pending_writes |= host_tasks[n].writes;
-    }
-}
-
-static void dispatch(int target_side, const task *t)
-{
-    if (target_side == DEVICE) {
-        device_task(t->kind + KINDS * t->wall);
-        perform(&device, t);
-        if (t->kind == SOLVE && s.tolerance >= 0) open_solves |= t->writes;
-    } else {
-        if (list_size == MAX_TASKS) run_host_tasks(ALL_FIELDS);
-        host_tasks[list_size++] = *t;
-        pending_writes |= t->writes;
-    }
-}
-
-static void finish_solves(unsigned fields)
-{
-    if (!(fields & open_solves)) return;
-    run_host_tasks(ALL_FIELDS);
-    for (int f = 0; f < FIELDS; f++)
-        if (fields & open_solves & SET(f)) report_sweeps(device_finish_solve(f));
-    open_solves &= ~fields;
-}
-
-/* Makes the current values of a field available on a side. */
-static void make_available(int target_side, int f)
-{
-    if (valid[target_side] & SET(f)) return;
-    if (zero_fields & SET(f)) {
-        dispatch(target_side, &(task){.kind = CLEAR, .field = {f}, .writes = SET(f)});
-    } else if (target_side == DEVICE) {
-        if (pending_writes & SET(f)) run_host_tasks(SET(f));
-        device_send(f, host_field(f));
-        in_flight |= SET(f);
-    } else {
-        run_host_tasks(ALL_FIELDS);
-        device_receive(f, host_field(f));
-    }
-    valid[target_side] |= SET(f);
-}
-
-static void schedule_task(task t)
-{
-    int target_side = choose_side(&t);
-    finish_solves(t.reads | t.writes);
-    for (int f = 0; f < FIELDS; f++)
-        if (t.reads & SET(f)) make_available(target_side, f);
-    dispatch(target_side, &t);
-    zero_fields &= ~t.writes;
-    valid[target_side] |= t.writes;
-    valid[!target_side] &= ~t.writes;
-}
-
-/* ---- interface of fluid.h -------------------------------------------------------- */
 
 void fluid_begin(const setup *requested)
 {
     s = *requested;
-    g = s.g;
     device_percent = hybrid_device_percent();
-    enabled[HOST] = device_percent != 100;
-    enabled[DEVICE] = device_percent != 0;
-    int shares_cores = enabled[DEVICE] && device_begin(&s, hybrid_host_threads(1));
-    threads = hybrid_host_threads(shares_cores);
-    shared = device_tasks = 0;
-    split_field = NULL;
-    if (enabled[HOST])
-        host_begin(&s, threads);
-    else
-        split_field = allocate(field_size(g), sizeof *split_field, "a field");
-    for (int f = 0; f < FIELDS; f++) fluid_clear(f);
+    device_shares_cores = 0;
+    if (device_percent != 0) device_begin(&s);
+    omp_set_num_threads(hybrid_host_threads(device_shares_cores));
+    if (device_percent != 100) host_begin(&s);
+    total[HOST] = total[DEVICE] = 0;
 }
 
 void fluid_end(void)
 {
-    if (enabled[DEVICE]) device_end();
-    if (enabled[HOST]) host_end();
-    free(split_field);
-    printf("Share=%.1f\n", shared ? 100. * (double)device_tasks / (double)shared : 0);
+    double calls = (double)(total[HOST] + total[DEVICE]);
+    if (device_percent != 0) device_end();
+    if (device_percent != 100) host_end();
+    printf("Share=%.1f\n", calls > 0 ? 100 * (double)total[DEVICE] / calls : 0);
     hybrid_log_write();
 }
 
-void fluid_put(int x, int i, int j, int k, float value)
+void fluid_get(int f, float *dst)
 {
-    schedule_task((task){.kind = PUT,
-                         .field = {x},
-                         .reads = SET(x),
-                         .writes = SET(x),
-                         .a = value,
-                         .cell = {i, j, k}});
+    execute_lists();
+    functions[side_of(f)].get(f, dst);
 }
 
-void fluid_get(int x, float *dst)
+void fluid_put(int f, int i, int j, int k, float value)
 {
-    finish_solves(open_solves);
-    make_available(enabled[HOST] ? HOST : DEVICE, x);
-    run_host_tasks(ALL_FIELDS);
-    if (!enabled[HOST]) device_receive(x, split_field);
-    merge_colours(g, enabled[HOST] ? host_field(x) : split_field, dst);
+    append(f, (call){PUT, {f, i, j, k}, value, 0});
 }
 
-void fluid_clear(int x)
+void fluid_clear(int f)
 {
-    finish_solves(SET(x));
-    zero_fields |= SET(x);
-    valid[HOST] &= ~SET(x);
-    valid[DEVICE] &= ~SET(x);
+    append(f, (call){CLEAR, {f}, 0, 0});
 }
 
 void fluid_add(int x, int source)
 {
-    schedule_task((task){.kind = ADD,
-                         .field = {x, source},
-                         .reads = SET(x) | SET(source),
-                         .writes = SET(x)});
+    append(x, (call){ADD, {x, source}, 0, 0});
 }
 
-/* The number of sweeps is reported later, unless it is fixed by the caller. */
+/* The number of sweeps is reported later, unless it is fixed. */
 int fluid_solve(int wall, int x, int x0, float a, float c)
 {
-    schedule_task((task){.kind = a == 1 && c == 6 ? PRESSURE : SOLVE,
-                         .wall = wall,
-                         .field = {x, x0},
-                         .reads = SET(x) | SET(x0),
-                         .writes = SET(x),
-                         .a = a,
-                         .c = c});
+    append(x, (call){SOLVE, {wall, x, x0}, a, c});
+    return s.tolerance < 0 ? s.sweeps : 0;
+}
+
+int fluid_pressure(int p, int div)
+{
+    append(p, (call){PRESSURE, {p, div}, 0, 0});
     return s.tolerance < 0 ? s.sweeps : 0;
 }
 
 void fluid_advect(int wall, int d, int d0, int u, int v, int w)
 {
-    schedule_task((task){.kind = ADVECT,
-                         .wall = wall,
-                         .field = {d, d0, u, v, w},
-                         .reads = SET(d0) | SET(u) | SET(v) | SET(w),
-                         .writes = SET(d)});
+    const int flow[] = {u, v, w};
+    if (side_of(d) != side_of(u)) {
+        execute_lists();
+        for (int n = 0; n < 3; n++) device_read(flow[n], host_field(flow[n]));
+    }
+    append(d, (call){ADVECT, {wall, d, d0, u, v, w}, 0, 0});
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
-    schedule_task((task){.kind = DIVERGENCE,
-                         .field = {u, v, w, p, div},
-                         .reads = SET(u) | SET(v) | SET(w),
-                         .writes = SET(p) | SET(div)});
+    append(u, (call){DIVERGENCE, {u, v, w, p, div}, 0, 0});
 }
 
 void fluid_gradient(int u, int v, int w, int p)
 {
-    schedule_task((task){.kind = GRADIENT,
-                         .field = {u, v, w, p},
-                         .reads = SET(u) | SET(v) | SET(w) | SET(p),
-                         .writes = SET(u) | SET(v) | SET(w)});
+    append(u, (call){GRADIENT, {u, v, w, p}, 0, 0});
 }

@@ -1,20 +1,18 @@
-/* kernel.cl - the OpenCL kernels. One work-item computes a strip of a row (strip.h); in
- * a sweep, the cells of one colour in a strip of a tile of planes. The global size is
- * rounded up to whole work-groups; the surplus work-items return. The layout of the
- * fields is described in body.h. */
+/* kernel.cl - the OpenCL kernels. On a GPU, one work-item computes one cell, with a
+ * three-dimensional index (x, y, z); in a half sweep, the cells of one colour in two
+ * columns of PLANES planes. The global size is rounded up to whole work-groups; the
+ * surplus work-items return. The computation for a cell, and the layout of the fields,
+ * are in body.h. The kernels for a CPU, which compute rows, are in rows.cl. */
 #pragma OPENCL FP_CONTRACT OFF
 
 #include "body.h"
-#include "strip.h"
-#include "block.h"
 #include "cosine.h"
 
 /* The size of the box as compile-time constants (-D options), so that the strides are
  * constants, too. */
 #define BOX ((grid){NX, NY, NZ})
 
-/* SHARED: the work-groups of this device have local memory in hardware. On a CPU they
- * have none: a barrier there only splits the loop over the work-items into two. */
+/* SHARED: the work-groups of this device have local memory in hardware, as on a GPU. */
 
 /* Writes one value on behalf of the host. */
 __kernel void put(GLOBAL float *x, int index, float value)
@@ -22,110 +20,75 @@ __kernel void put(GLOBAL float *x, int index, float value)
     if (get_global_id(0) == 0) x[index] = value;
 }
 
+#if !SHARED
+#include "rows.cl"
+#else
+
+/* The cell of a work-item. Consecutive work-items access consecutive memory. */
+#define ITEM_CELL                                                                      \
+    {                                                                                  \
+        item_column(g, get_global_id(0)), 1 + get_global_id(1), 1 + get_global_id(2)   \
+    }
+
 __kernel void add_source(GLOBAL float *x, GLOBAL const float *source, float dt)
 {
-    grid g = BOX;
-    int n = get_global_id(0), j = get_global_id(1), k = get_global_id(2);
-    int vectors = vectors_per_row(g, LANES);
-    if (n >= vectors || j > g.ny + 1 || k > g.nz + 1) return;
-
-    int c = LANES * (n + vectors * (j + (g.ny + 2) * k)), end = 2 * half_size(g);
-    if (c + LANES <= end)
-        unload(x + c, load(x + c) + dt * load(source + c));
-    else
-        for (; c < end; c++) x[c] += dt * source[c];
+    int c = get_global_id(0);
+    if (c < 2 * half_size(BOX)) x[c] += dt * source[c];
 }
 
-/* Relaxes the cells of one colour. Sets flags[sweep] to 1 if a cell changed by more
- * than the tolerance, or to NaN. Returns at once if an earlier sweep has
- * converged, that is, left its flag 0. */
-__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags,
-                    int planes, int sweep, float tolerance, int colour, int wall,
-                    float a, float inv_c)
+/* Half sweep n of a solve: relaxes the red cells if n is even, else the black ones.
+ * Sets the flag of the sweep to 1 if a cell changed by more than the tolerance, or to
+ * NaN. Returns at once if an earlier sweep has converged, that is, left its flag 0. */
+__kernel void relax(GLOBAL float *x, GLOBAL const float *x0, GLOBAL int *flags, int n,
+                    float tolerance, int wall, float a, float inv_c)
 {
+    int sweep = n / 2, colour = n % 2 ? BLACK : RED;
     if (sweep > 0 && !flags[sweep - 1]) return;
 
     grid g = BOX;
-    int strip = get_global_id(0);
-    int j = 1 + get_global_id(1);
-    int first = 1 + get_global_id(2) * planes;
-    int last = first + planes - 1 < g.nz ? first + planes - 1 : g.nz;
-    int unconverged =
-        strip < strip_count(g, LANES) && j <= g.ny &&
-        relax_strip(x, x0, g, colour, strip, j, first, last, wall, a, inv_c, tolerance);
+    position at = {1 + 2 * get_global_id(0), 1 + get_global_id(1),
+                   1 + get_global_id(2) * PLANES};
+    int last = at.k + PLANES - 1 < g.nz ? at.k + PLANES - 1 : g.nz, bits = 0;
+    if (is_inner(g, at)) {
+        at.i += (at.j + at.k + colour) % 2;
+        bits = relax_columns(x, x0, g, at, last, wall, a, inv_c);
+    }
+    int unconverged = !(bits_to_change(bits) <= tolerance);
 
-#if SHARED /* one work-item writes for its work-group */
+    /* one work-item writes for its work-group */
     LOCAL int group_flag;
     int leader = get_local_id(0) == 0 && get_local_id(1) == 0;
     if (leader) group_flag = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     if (unconverged) atomic_max(&group_flag, 1);
     barrier(CLK_LOCAL_MEM_FENCE);
-    unconverged = leader && group_flag;
-#endif
-    if (unconverged) atomic_max(&flags[sweep], 1);
-}
-
-/* Executes one phase of a pass, one worker per work-item. Used on devices without local
- * memory in hardware. Returns at once if an earlier sweep has converged. */
-__kernel void relax_wavefront(GLOBAL float *x, GLOBAL const float *x0,
-                              GLOBAL int *flags, int workers, int phase, int first,
-                              int sweeps, float tolerance, int wall, float a,
-                              float inv_c)
-{
-    int worker = get_global_id(0);
-    if (first > 0 && !flags[first - 1]) return;
-    if (worker >= workers) return;
-
-    int changed = relax_pass(x, x0, BOX, worker, workers, phase, sweeps, wall, a, inv_c,
-                             tolerance);
-    for (int n = 0; n < sweeps; n++)
-        if (changed & 1 << n) atomic_max(&flags[first + n], 1);
+    if (leader && group_flag) atomic_max(&flags[sweep], 1);
 }
 
 __kernel void advect(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
                      GLOBAL const float *v, GLOBAL const float *w, int wall, float dt)
 {
     grid g = BOX;
-    int n = get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
-    if (n >= strip_count(g, LANES) || j > g.ny || k > g.nz) return;
-
-    for (int h = 0; h < 2 * vector_count(g, n); h++)
-        advect_lanes(d, d0, u, v, w, g, first_column(g, n, h / 2) + h % 2, j, k, wall,
-                     dt);
-    for (int i = first_single_column(g, n); i <= g.nx; i++)
-        advect_cell(d, d0, u, v, w, g, i, j, k, wall, dt);
+    position at = ITEM_CELL;
+    if (is_inner(g, at)) store(d, g, at, wall, advected_value(d0, u, v, w, g, at, dt));
 }
 
 __kernel void divergence(GLOBAL const float *u, GLOBAL const float *v,
-                         GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
-                         float scale)
+                         GLOBAL const float *w, GLOBAL float *div, float scale)
 {
     grid g = BOX;
-    int n = get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
-    if (n >= strip_count(g, LANES) || j > g.ny || k > g.nz) return;
-
-    for (int h = 0; h < 2 * vector_count(g, n); h++)
-        divergence_lanes(u, v, w, p, div, g, first_column(g, n, h / 2) + h % 2, j, k,
-                         scale);
-    for (int i = first_single_column(g, n); i <= g.nx; i++)
-        divergence_cell(u, v, w, p, div, g, i, j, k, scale);
+    position at = ITEM_CELL;
+    if (is_inner(g, at)) divergence_cell(u, v, w, div, g, at, scale);
 }
 
 __kernel void gradient(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
                        GLOBAL const float *p)
 {
     grid g = BOX;
-    int n = get_global_id(0), j = 1 + get_global_id(1), k = 1 + get_global_id(2);
-    if (n >= strip_count(g, LANES) || j > g.ny || k > g.nz) return;
-
-    for (int h = 0; h < 2 * vector_count(g, n); h++) {
-        int i = first_column(g, n, h / 2) + h % 2;
-        gradient_lanes(u, v, w, p, g, i, j, k, lanes_to_skip(g, n, h / 2));
-    }
-    for (int i = first_single_column(g, n); i <= g.nx; i++)
-        gradient_cell(u, v, w, p, g, i, j, k);
+    position at = ITEM_CELL;
+    if (is_inner(g, at)) gradient_cell(u, v, w, p, g, at);
 }
+#endif
 
 /* Direct solution of the pressure equation (cosine.h).
  *
@@ -166,8 +129,10 @@ __kernel void transform_y(GLOBAL float *x, GLOBAL float *modes,
     lanes *result = inverse ? dct3(c, v, w) : dct2(c, v, w);
     for (int j = 0; j < NY; j++)
         if (inverse)
-            for (int l = 0; l < count; l++)
-                store(x, g, first + l, 1 + j, k, SCALAR, lane(result[j], l));
+            for (int l = 0; l < count; l++) {
+                position at = {first + l, 1 + j, k};
+                store(x, g, at, SCALAR, lane(result[j], l));
+            }
         else
             unload(plane + PITCH * j, result[j]);
 }

@@ -1,65 +1,58 @@
-/* sides.h - the two back-ends of the hybrid program: the operations of fluid.h on the
- * fields of the host and on those of the device.
- *
- * Functions of the host return when the operation is complete. Functions of the device
- * return at once; their commands are executed in order by one queue while the host
- * computes.
+/* sides.h - the two sides of the hybrid back-end, which have the code of step 10. cpu.c
+ * defines the functions of fluid.h as host_begin() .., opencl.c and cuda.cu define them
+ * as device_begin() ..: a side defines SIDE(name) and includes this file first.
  */
+#ifndef SIDES_H
+#define SIDES_H
+
+#ifdef SIDE
+#define fluid_begin      SIDE(begin)
+#define fluid_end        SIDE(end)
+#define fluid_put        SIDE(put)
+#define fluid_get        SIDE(get)
+#define fluid_clear      SIDE(clear)
+#define fluid_add        SIDE(add)
+#define fluid_solve      SIDE(solve)
+#define fluid_pressure   SIDE(pressure)
+#define fluid_advect     SIDE(advect)
+#define fluid_divergence SIDE(divergence)
+#define fluid_gradient   SIDE(gradient)
+#endif
+
 #include "fluid.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* The functions of one side. */
 typedef struct {
     void (*put)(int field, int i, int j, int k, float value);
+    void (*get)(int field, float *dst);
     void (*clear)(int field);
     void (*add)(int x, int s);
     int (*solve)(int wall, int x, int x0, float a, float c);
+    int (*pressure)(int p, int div);
     void (*advect)(int wall, int d, int d0, int u, int v, int w);
     void (*divergence)(int u, int v, int w, int p, int div);
     void (*gradient)(int u, int v, int w, int p);
-} side;
+} side_functions;
 
-extern const side host, device;
+/* Chooses the device for the calling thread: CUDA has a current device per thread. */
+void device_select(void);
 
-/* ---- host, cpu.c ----------------------------------------------------------------- */
+/* Waits until the device has executed all calls. */
+void device_finish(void);
 
-void host_begin(const setup *s, int threads);
-void host_end(void);
+/* A field of the host, and its contents on the device, in the layout of both. */
+float *host_field(int f);
+void device_read(int f, float *dst);
 
-/* Returns the memory of a field, field_size(g) floats, for reading or writing. */
-float *host_field(int field);
-
-/* ---- device, opencl.c or cuda.cu ------------------------------------------------- */
-
-/* `threads`: number of OpenMP threads of the host. Returns 1 if the device uses
- * cores of the same processor, else 0. */
-int device_begin(const setup *s, int threads);
-void device_end(void);
-
-/* The following operations form a task of this kind; its time is reported to
- * record_task_time(). */
-void device_task(int kind);
-
-/* Waits for the last solve of x and returns the number of sweeps. x must not be used
- * before: if it has not converged, OpenCL enqueues further sweeps now. */
-int device_finish_solve(int x);
-
-/* Transfers a field. device_send is asynchronous: `src` must not change before
- * device_await_send() returns. device_receive waits for all earlier operations. */
-void device_send(int field, const float *src);
-void device_await_send(int field);
-void device_receive(int field, float *dst);
-
-/* ---- hybrid.c -------------------------------------------------------------------- */
-
-/* Reports that the device executed a task of this kind from begin to end, by the
- * clock of seconds(). TRANSFER: a transfer of a field. EXTRA_SWEEPS: sweeps
- * beyond those enqueued with the solve. */
-enum { TRANSFER, EXTRA_SWEEPS };
-void record_task_time(int kind, double begin, double end);
+/* 1 if the device consists of cores of the host; valid after device_begin(). */
+extern int device_shares_cores;
 
 #ifdef __cplusplus
 }
+#endif
+
 #endif

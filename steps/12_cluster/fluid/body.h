@@ -4,66 +4,121 @@
  * Gauss-Seidel relaxation in red-black order, semi-Lagrangian advection with trilinear
  * interpolation, and projection onto divergence-free fields.
  *
- * Layout: a field is split by colour, first all red cells (odd i + j + k), then all
- * black ones. Each half is an array [nz + 2][ny + 2][row], row = (nx + 3) / 2, and cell
- * i is stored at index i / 2 of its row. For nx = 6:
+ * Layout: cell (i, j, k) has the flat index f = i + R j + P k. The row pitch R and the
+ * plane pitch P are odd, so f is odd exactly if i + j + k is: the red cells are those
+ * with odd f. A field is split by colour, first all red cells, then all black ones, and
+ * a cell is stored at index f / 2 of its half. For nx = 6, R = 9:
  *
- *      j + k even   i:  0 1 2 3 4 5 6 7       j + k odd   i:  0 1 2 3 4 5 6 7
- *                       B R B R B R B R                       R B R B R B R B
- *      red row          1   3   5   7         red row         0   2   4   6
- *      black row        0   2   4   6         black row       1   3   5   7
+ *      row j = 0   f:  0  1  2  3  4  5  6  7 |  8    i = 0 .. 7, one float of padding
+ *      row j = 1   f:  9 10 11 12 13 14 15 16 | 17
  *
- * All six neighbours of a cell are in the other half. There, the neighbours along y and
- * z are one row and one plane away from the cell's own index, and the two along x are
- * at the indices west_index() and west_index() + 1. The caller passes inner cells only.
+ *      red half        1  3  5  7  9 11 13 15 17 ..
+ *      black half      0  2  4  6  8 10 12 14 16 ..
+ *
+ * A half begins and ends with MARGIN unused floats, and the flat indices with 2 MARGIN,
+ * so that a vector may begin before the first cell and end after the last.
+ *
+ * The six neighbours of a cell are at f - 1, f + 1, f - R, f + R, f - P and f + P. All
+ * are odd distances, so they lie in the other half, each at the same distance for all
+ * cells of a colour, in every row. The caller passes inner cells only.
  */
 #include "grid.h"
 #include "portable.h"
 
-HOST_DEVICE_FN int row_stride(grid g)
+enum { MARGIN = 16 }; /* at least the lanes of a vector */
+
+HOST_DEVICE_FN int row_pitch(grid g)
 {
-    return (g.nx + 3) / 2;
+    return (g.nx + 2) | 1;
 }
 
-HOST_DEVICE_FN int plane_stride(grid g)
+HOST_DEVICE_FN int plane_pitch(grid g)
 {
-    return row_stride(g) * (g.ny + 2);
+    return (row_pitch(g) * (g.ny + 2)) | 1;
 }
 
 HOST_DEVICE_FN int half_size(grid g)
 {
-    return plane_stride(g) * (g.nz + 2);
+    return (plane_pitch(g) * (g.nz + 2) + 1) / 2 + 2 * MARGIN;
 }
 
-/* half_index: index of the cell (i, j, k) in its half; 0 .. n + 1 along each axis.
- * half_offset: index at which the half of this cell begins. cell_index: their sum, the
- * index in a field. */
-HOST_DEVICE_FN int half_index(grid g, int i, int j, int k)
+/* Flat index of the cell (i, j, k); 0 .. n + 1 along each axis. */
+HOST_DEVICE_FN int flat_index(grid g, int i, int j, int k)
 {
-    return i / 2 + row_stride(g) * j + plane_stride(g) * k;
+    return 2 * MARGIN + i + row_pitch(g) * j + plane_pitch(g) * k;
 }
 
-HOST_DEVICE_FN int half_offset(grid g, int i, int j, int k)
+/* Index in a field at which the half of the cell with flat index f begins, and that of
+ * the cell itself. */
+HOST_DEVICE_FN int half_offset(grid g, int f)
 {
-    return (i + j + k) % 2 ? 0 : half_size(g);
+    return f % 2 ? 0 : half_size(g);
+}
+
+HOST_DEVICE_FN int field_index(grid g, int f)
+{
+    return half_offset(g, f) + f / 2;
 }
 
 HOST_DEVICE_FN int cell_index(grid g, int i, int j, int k)
 {
-    return half_offset(g, i, j, k) + half_index(g, i, j, k);
+    return field_index(g, flat_index(g, i, j, k));
 }
 
-/* Index, in the other half, of the neighbour at i - 1 of a cell i whose index is idx.
- * The neighbour at i + 1 follows it. */
-FN int west_index(int idx, int i)
+/* Number of work-items along x for one colour: half the cells of a row, rounded up. */
+HOST_DEVICE_FN int row_items(grid g)
 {
-    return idx - 1 + i % 2;
+    return (g.nx + 1) / 2;
+}
+
+/* Column of work-item id of a row, on a device where a work-item computes a cell.
+ * Consecutive work-items access consecutive memory: the odd columns first, then the
+ * even ones. */
+FN int item_column(grid g, int id)
+{
+    int odd = row_items(g);
+    return id < odd ? 1 + 2 * id : 2 + 2 * (id - odd);
+}
+
+/* True if the cell lies in the box; its indices are at least 1. */
+FN int is_inner(grid g, position at)
+{
+    return at.i <= g.nx && at.j <= g.ny && at.k <= g.nz;
+}
+
+/* Absolute change of a cell as the bits of a non-negative float. Interpreted as
+ * integers, these bits have the same order as the floats, and NaN is larger than any
+ * number. */
+HOST_DEVICE_FN int change_bits(float a, float b)
+{
+    union {
+        float number;
+        int bits;
+    } u;
+    u.number = fabsf(a - b);
+    return u.bits;
+}
+
+HOST_DEVICE_FN float bits_to_change(int bits)
+{
+    union {
+        float number;
+        int bits;
+    } u;
+    u.bits = bits;
+    return u.number;
+}
+
+HOST_DEVICE_FN int maximum(int a, int b)
+{
+    return a > b ? a : b;
 }
 
 /* Writes a cell and, if it lies at a wall, its ghost cells. No other cell uses these
  * ghost cells. */
-FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float value)
+FN void store(GLOBAL float *x, grid g, position at, int wall, float value)
 {
+    int i = at.i, j = at.j, k = at.k;
     x[cell_index(g, i, j, k)] = value;
 
     /* a single branch, rarely taken, for most cells */
@@ -81,6 +136,61 @@ FN void store(GLOBAL float *x, grid g, int i, int j, int k, int wall, float valu
     if (k == g.nz) x[cell_index(g, i, j, g.nz + 1)] = ghost_z;
 }
 
+/* Relaxes the cells of one colour in two adjacent columns, from the cell `at` up to
+ * plane `last`, towards the solution of c x - a (sum of neighbours) = x0; inv_c is 1 /
+ * c. The first of the columns has an odd i. In each plane exactly one of the two cells
+ * has the colour; the other one is its partner. A partner is a neighbour of up to three
+ * cells of the colour, in its own plane and in the planes below and above it, and is
+ * loaded once (register blocking along z):
+ *
+ *       k + 1:   cell     partner = above         right = !right in each plane
+ *       k:       partner  cell
+ *       k - 1:   cell     partner = below
+ *
+ * Returns the largest change of a cell as bits (change_bits). */
+FN int relax_columns(GLOBAL float *x, GLOBAL const float *x0, grid g, position at,
+                     int last, int wall, float a, float inv_c)
+{
+    int row = row_pitch(g), plane = plane_pitch(g), max_change = 0;
+    int right = at.i % 2 == 0; /* the cell is in the second column */
+
+    /* If nx is odd, the second column of the last pair consists of ghost cells. Skip it
+     * in the first and the last plane: there, other work-items write its neighbours. */
+    if (at.i - right == g.nx) {
+        last -= (right + last - at.k) % 2;
+        at.i -= right;
+        at.k += right;
+        right = 0;
+        if (at.k > last) return 0;
+    }
+
+    int f = flat_index(g, at.i, at.j, at.k);
+    GLOBAL const float *own = x + half_offset(g, f), *other = x + half_offset(g, f + 1);
+    x0 += half_offset(g, f);
+    float below = other[(f - plane) / 2], partner = other[(f + (right ? -1 : 1)) / 2];
+
+    for (; at.k <= last; at.k++) {
+        float above = other[(f + plane) / 2];
+        if (at.i <= g.nx) {
+            float west = right ? partner : other[(f - 1) / 2];
+            float east = right ? other[(f + 1) / 2] : partner;
+            float old_value = own[f / 2];
+            float new_value = (x0[f / 2] + a * (west + east + other[(f - row) / 2] +
+                                                other[(f + row) / 2] + below + above)) *
+                              inv_c;
+            store(x, g, at, wall, new_value);
+            max_change = maximum(max_change, change_bits(new_value, old_value));
+        }
+        int step = right ? -1 : 1; /* the next cell is in the other column */
+        at.i += step;
+        f += plane + step;
+        right = !right;
+        below = partner;
+        partner = above;
+    }
+    return max_change;
+}
+
 /* Coordinate along an axis of n cells from which the flow reaches this cell, clamped to
  * the walls at 0.5 and n + 0.5. NaN becomes 0.5, so that the index stays valid. */
 FN float backtrace(int cell, float distance, int n)
@@ -90,74 +200,56 @@ FN float backtrace(int cell, float distance, int n)
     return x < n + 0.5f ? x : n + 0.5f;
 }
 
-/* Semi-Lagrangian advection of one cell: interpolates d0 trilinearly at the point from
- * which the flow (u, v, w) reaches the cell in dt. Velocity is in box lengths per
- * unit of time; a box is n cells long. */
-FN float advected_value(GLOBAL const float *d0, float u, float v, float w, grid g,
-                        int i, int j, int k, float dt)
+/* Semi-Lagrangian advection: returns d0 at the point from which the flow (u, v, w)
+ * reaches a cell in dt, by trilinear interpolation. Velocity is in box lengths per unit
+ * of time; a box is n cells long. */
+FN float advected_value(GLOBAL const float *d0, GLOBAL const float *u,
+                        GLOBAL const float *v, GLOBAL const float *w, grid g,
+                        position at, float dt)
 {
-    int row = row_stride(g), plane = plane_stride(g);
-    float x = backtrace(i, dt * g.nx * u, g.nx);
-    float y = backtrace(j, dt * g.ny * v, g.ny);
-    float z = backtrace(k, dt * g.nz * w, g.nz);
+    int idx = cell_index(g, at.i, at.j, at.k);
+    float x = backtrace(at.i, dt * g.nx * u[idx], g.nx);
+    float y = backtrace(at.j, dt * g.ny * v[idx], g.ny);
+    float z = backtrace(at.k, dt * g.nz * w[idx], g.nz);
     int i0 = (int)x, j0 = (int)y, k0 = (int)z;
     float x1 = x - i0, x0 = 1 - x1;
     float y1 = y - j0, y0 = 1 - y1;
     float z1 = z - k0, z0 = 1 - z1;
 
     /* Corners of the interpolation cube that differ in one or three coordinates have
-     * different colours. same: the half that contains the corner (i0, j0, k0); other:
-     * the other half; 0 or 1: column i0 or i0 + 1. */
-    int corner = row * j0 + plane * k0;
-    int same0 = corner + half_offset(g, i0, j0, k0) + i0 / 2;
-    int other1 = corner + half_offset(g, i0 + 1, j0, k0) + (i0 + 1) / 2;
-    int other0 = other1 - i0 % 2, same1 = same0 + i0 % 2;
-    return z0 * (y0 * (x0 * d0[same0] + x1 * d0[other1]) +
-                 y1 * (x0 * d0[other0 + row] + x1 * d0[same1 + row])) +
-           z1 * (y0 * (x0 * d0[other0 + plane] + x1 * d0[same1 + plane]) +
-                 y1 * (x0 * d0[same0 + plane + row] + x1 * d0[other1 + plane + row]));
-}
-
-FN void advect_cell(GLOBAL float *d, GLOBAL const float *d0, GLOBAL const float *u,
-                    GLOBAL const float *v, GLOBAL const float *w, grid g, int i, int j,
-                    int k, int wall, float dt)
-{
-    int idx = cell_index(g, i, j, k);
-    store(d, g, i, j, k, wall,
-          advected_value(d0, u[idx], v[idx], w[idx], g, i, j, k, dt));
+     * different colours. same: the half that contains the corner (i0, j0, k0). */
+    int row = row_pitch(g), plane = plane_pitch(g), f = flat_index(g, i0, j0, k0);
+    GLOBAL const float *same = d0 + half_offset(g, f),
+                       *other = d0 + half_offset(g, f + 1);
+    return z0 * (y0 * (x0 * same[f / 2] + x1 * other[(f + 1) / 2]) +
+                 y1 * (x0 * other[(f + row) / 2] + x1 * same[(f + row + 1) / 2])) +
+           z1 * (y0 * (x0 * other[(f + plane) / 2] + x1 * same[(f + plane + 1) / 2]) +
+                 y1 * (x0 * same[(f + plane + row) / 2] +
+                       x1 * other[(f + plane + row + 1) / 2]));
 }
 
 /* Right-hand side of the pressure equation; scale is -1/2 divided by the number of
- * cells along the longest side. idx is the cell's index in the other half; its
- * neighbours along x are at west and west + 1. */
-FN float outflow(GLOBAL const float *u, GLOBAL const float *v, GLOBAL const float *w,
-                 int idx, int west, int row, int plane, float scale)
-{
-    return scale * (u[west + 1] - u[west] + v[idx + row] - v[idx - row] +
-                    w[idx + plane] - w[idx - plane]);
-}
-
-/* Stores it for one cell, and sets the pressure to 0, its initial value. */
+ * cells along the longest side. */
 FN void divergence_cell(GLOBAL const float *u, GLOBAL const float *v,
-                        GLOBAL const float *w, GLOBAL float *p, GLOBAL float *div,
-                        grid g, int i, int j, int k, float scale)
+                        GLOBAL const float *w, GLOBAL float *div, grid g, position at,
+                        float scale)
 {
-    int idx = half_offset(g, i + 1, j, k) + half_index(g, i, j, k),
-        west = west_index(idx, i);
-    float div_value =
-        outflow(u, v, w, idx, west, row_stride(g), plane_stride(g), scale);
-    store(div, g, i, j, k, SCALAR, div_value);
-    store(p, g, i, j, k, SCALAR, 0);
+    int f = flat_index(g, at.i, at.j, at.k), row = row_pitch(g), plane = plane_pitch(g);
+    int other = half_offset(g, f + 1);
+    float div_value = scale * (u[other + (f + 1) / 2] - u[other + (f - 1) / 2] +
+                               v[other + (f + row) / 2] - v[other + (f - row) / 2] +
+                               w[other + (f + plane) / 2] - w[other + (f - plane) / 2]);
+    store(div, g, at, SCALAR, div_value);
 }
 
 /* Subtracts the gradient of the pressure from the velocity of one cell. */
 FN void gradient_cell(GLOBAL float *u, GLOBAL float *v, GLOBAL float *w,
-                      GLOBAL const float *p, grid g, int i, int j, int k)
+                      GLOBAL const float *p, grid g, position at)
 {
-    int row = row_stride(g), plane = plane_stride(g), own = cell_index(g, i, j, k);
-    int idx = half_offset(g, i + 1, j, k) + half_index(g, i, j, k),
-        west = west_index(idx, i);
-    store(u, g, i, j, k, ALONG_X, u[own] - 0.5f * (p[west + 1] - p[west]));
-    store(v, g, i, j, k, ALONG_Y, v[own] - 0.5f * (p[idx + row] - p[idx - row]));
-    store(w, g, i, j, k, ALONG_Z, w[own] - 0.5f * (p[idx + plane] - p[idx - plane]));
+    int f = flat_index(g, at.i, at.j, at.k), row = row_pitch(g), plane = plane_pitch(g);
+    int idx = field_index(g, f);
+    p += half_offset(g, f + 1);
+    store(u, g, at, ALONG_X, u[idx] - 0.5f * (p[(f + 1) / 2] - p[(f - 1) / 2]));
+    store(v, g, at, ALONG_Y, v[idx] - 0.5f * (p[(f + row) / 2] - p[(f - row) / 2]));
+    store(w, g, at, ALONG_Z, w[idx] - 0.5f * (p[(f + plane) / 2] - p[(f - plane) / 2]));
 }

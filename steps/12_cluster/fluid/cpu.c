@@ -1,5 +1,7 @@
 /* cpu.c - the MPI + OpenMP back-end: each rank computes a slab of planes, whose rows
- * are distributed over its threads; the loop along a row has unit stride. */
+ * are distributed over its threads; the cells of one colour in the rows of a plane are
+ * one loop of unit stride. */
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +10,8 @@
 #endif
 
 #include "host.h"
+#include "strip.h"
+#include "passes.h"
 #include "cosine.h"
 #include "slab.h"
 
@@ -20,13 +24,13 @@ static grid g;
 static slab own_slab; /* the planes of this rank */
 static size_t cells;  /* in a field, with ghost cells */
 static float *field[FIELDS];
+static float *initial;      /* x before a solve in passes, unless it was 0 */
+static sweep_record record; /* predicts the number of sweeps */
 static dct_plan plan_y, plan_z;
 static float *eigenvalue_y, *eigenvalue_z, *scale_y, *scale_z; /* per cosine mode */
 static float *modes; /* [planes][ny][pitch]: right-hand side, modes along y, pressure */
-static float *row_modes;     /* [nz][rows][pitch]: the same, distributed by rows */
-static size_t pitch;         /* row length of both: nx, rounded up to whole vectors */
-static float *initial;       /* x before the solve, if it was not 0 */
-static bool is_zero[FIELDS]; /* true: all cells of a field are 0 */
+static float *row_modes; /* [nz][rows][pitch]: the same, distributed by rows */
+static size_t pitch;     /* row length of both: nx, rounded up to whole vectors */
 
 /* Sets the calling thread's flush-to-zero mode: denormal floats (below 1.2e-38) are
  * read and written as 0. Many processors compute denormals in a slow special path. New
@@ -40,6 +44,29 @@ static void flush_denormals(void)
     __asm__ volatile("mrs %0, fpcr" : "=r"(word));
     __asm__ volatile("msr fpcr, %0" : : "r"(word | 1ul << 24 /* FZ */));
 #endif
+}
+
+/* Iterates over the planes of this rank and the adjacent ones. The operating system
+ * places a page of memory near the thread that first writes to it; all loops over
+ * planes therefore have the same schedule. */
+#define FOR_EACH_PLANE(k)                                                              \
+    _Pragma("omp parallel for schedule(static)") for (int k = own_slab.first - 1;      \
+                                                      k <= own_slab.last + 1; k++)
+
+static void clear(float *x)
+{
+    FOR_EACH_PLANE(k)
+    for (int colour = RED; colour <= BLACK; colour++)
+        memset(x + half_plane(g, k, colour), 0,
+               half_planes_length(g, k, k, colour) * sizeof *x);
+}
+
+static void copy(float *dst, const float *src)
+{
+    FOR_EACH_PLANE(k)
+    for (int colour = RED; colour <= BLACK; colour++)
+        memcpy(dst + half_plane(g, k, colour), src + half_plane(g, k, colour),
+               half_planes_length(g, k, k, colour) * sizeof *dst);
 }
 
 static dct_plan make_plan(int n, float **eigenvalue, float **scale)
@@ -64,19 +91,20 @@ void fluid_begin(const setup *requested)
     reject_gauss_seidel(&s);
     g = s.g;
     cells = field_size(g);
+    own_slab = find_slab(&s);
+    initial = allocate_untouched(cells, sizeof(float), "a field");
+    record = (sweep_record){.a = -1};
     plan_y = make_plan(g.ny, &eigenvalue_y, &scale_y);
     plan_z = make_plan(g.nz, &eigenvalue_z, &scale_z);
     pitch = (size_t)(g.nx + LANES - 1) / LANES * LANES;
-    own_slab = find_slab(&s);
     modes = allocate_untouched(pitch * (size_t)g.ny *
                                    (size_t)(own_slab.last - own_slab.first + 2),
                                sizeof *modes, "a pressure");
     row_modes = allocate_untouched(pitch * (size_t)(own_slab.rows + 1) * (size_t)g.nz,
                                    sizeof *row_modes, "a pressure");
-    initial = allocate_untouched(cells, sizeof(float), "a field");
     for (int f = 0; f < FIELDS; f++) {
         field[f] = allocate_untouched(cells, sizeof(float), "a field");
-        fluid_clear(f);
+        clear(field[f]);
     }
     ranks_begin(field, modes, row_modes, pitch);
 }
@@ -101,7 +129,6 @@ void fluid_end(void)
 void fluid_put(int f, int i, int j, int k, float value)
 {
     field[f][cell_index(g, i, j, k)] = value;
-    is_zero[f] = false;
 }
 
 /* Rank 0, which writes the output, receives the field; the other ranks get zeros. */
@@ -116,95 +143,49 @@ void fluid_get(int f, float *dst)
         TIMED("copy", merge_colours(g, field[f], dst));
 }
 
-/* Iterates over the planes of this rank and the adjacent ones. The operating system
- * places a page of memory near the thread that first writes to it; all loops over
- * planes therefore have the same schedule. */
-#define FOR_EACH_PLANE(k)                                                              \
-    _Pragma("omp parallel for schedule(static)") for (int k = own_slab.first - 1;      \
-                                                      k <= own_slab.last + 1; k++)
-
-static void clear(float *x)
-{
-    FOR_EACH_PLANE(k)
-    {
-        size_t plane = (size_t)plane_stride(g), red = plane * (size_t)k;
-        memset(x + red, 0, plane * sizeof(float));
-        memset(x + half_size(g) + red, 0, plane * sizeof(float));
-    }
-}
-
-static void copy(float *dst, const float *src)
-{
-    FOR_EACH_PLANE(k)
-    {
-        size_t plane = (size_t)plane_stride(g), red = plane * (size_t)k,
-               black = red + (size_t)half_size(g);
-        memcpy(dst + red, src + red, plane * sizeof(float));
-        memcpy(dst + black, src + black, plane * sizeof(float));
-    }
-}
-
 void fluid_clear(int f)
 {
-    TIMED("clear", clear(field[f]));
-    is_zero[f] = true;
+    if (!s.from_zero) TIMED("clear", clear(field[f]));
 }
+
+/* Row n of the calling thread is at least OWN_ROW(first, last, 0) and less than
+ * OWN_ROW(first, last, 1), if the rows of planes first to last are divided evenly among
+ * the threads. */
+#define OWN_ROW(first, last, next)                                                     \
+    (g.ny * ((first)-1) + first_row((grid){g.nx, g.ny, (last) - (first) + 1},          \
+                                    omp_get_thread_num() + (next),                     \
+                                    omp_get_num_threads()))
+
+/* Iterates over the rows of the calling thread, one part of them per plane. */
+#define FOR_OWN_PARTS_OF(r, first, last)                                               \
+    if ((first) <= (last))                                                             \
+    FOR_EACH_PART(r, g, OWN_ROW(first, last, 0), OWN_ROW(first, last, 1))
+#define FOR_OWN_PARTS(r) FOR_OWN_PARTS_OF(r, own_slab.first, own_slab.last)
 
 static void add_source(float *x, const float *source)
 {
     FOR_EACH_PLANE(k)
-    {
-        int plane = plane_stride(g), red = plane * k, black = red + half_size(g);
-        for (int c = 0; c < plane; c++) {
-            x[red + c] += s.dt * source[red + c];
-            x[black + c] += s.dt * source[black + c];
-        }
+    for (int colour = RED; colour <= BLACK; colour++) {
+        size_t first = half_plane(g, k, colour);
+        size_t end = first + half_planes_length(g, k, k, colour);
+        for (size_t c = first; c < end; c++) x[c] += s.dt * source[c];
     }
 }
 
 void fluid_add(int x, int source)
 {
     TIMED("add_source", add_source(field[x], field[source]));
-    is_zero[x] = false;
 }
 
-/* Relaxes the cells of one colour in some planes. Returns true if a cell changed by
- * more than the tolerance. */
-static int relax_planes(float *x, const float *x0, int colour, int first, int last,
-                        int step, int wall, float a, float inv_c)
+/* Half sweep n in some planes. Returns true if a cell changed by more than the
+ * tolerance, or if `unconverged` says so of other planes. */
+static int relax_planes(equation e, int n, int first, int last, int unconverged)
 {
-    int unconverged = 0;
-#pragma omp parallel for collapse(2) schedule(static) reduction(| : unconverged)
-    for (int k = first; k <= last; k += step)
-        for (int j = 1; j <= g.ny; j++)
-            unconverged |=
-                relax_row(x, x0, g, colour, j, k, wall, a, inv_c, s.tolerance);
+    const int found = unconverged; /* a reduction starts at 0 in each thread */
+#pragma omp parallel reduction(| : unconverged)
+    FOR_OWN_PARTS_OF(r, first, last)
+    unconverged |= relax_rows(e, g, n, r, !(found | unconverged));
     return unconverged;
-}
-
-/* Executes the next sweeps of a solve, one colour at a time. The outermost planes are
- * relaxed first; they are sent while the planes between them are relaxed. Returns the
- * first of these sweeps, counted from 1, after which the solve has converged on all
- * ranks; 0: none. */
-static int relax(int x_id, const float *x0, int sweeps, int wall, float a, float inv_c)
-{
-    int flags[BATCH] = {0};
-    int border_step =
-        own_slab.last > own_slab.first ? own_slab.last - own_slab.first : 1;
-    for (int h = 0; h < 2 * sweeps; h++) {
-        int *flag = &flags[h / 2], colour = h % 2 ? BLACK : RED;
-        *flag |= relax_planes(field[x_id], x0, colour, own_slab.first, own_slab.last,
-                              border_step, wall, a, inv_c);
-        halo_begin(x_id, colour);
-        *flag |= relax_planes(field[x_id], x0, colour, own_slab.first + 1,
-                              own_slab.last - 1, 1, wall, a, inv_c);
-        halo_end(x_id, colour);
-    }
-    if (s.tolerance < 0) return 0;
-    reduce_flags(flags, sweeps);
-    for (int n = 0; n < sweeps; n++)
-        if (!flags[n]) return n + 1;
-    return 0;
 }
 
 /* Exchanges the planes next to the slab, both colours. */
@@ -214,45 +195,101 @@ static void halo(int f)
     for (int colour = RED; colour <= BLACK; colour++) halo_end(f, colour);
 }
 
-static int smaller(int a, int b)
+/* A solve: its equation, and the number of the field x. */
+typedef struct {
+    equation e;
+    int x;
+} numbered_equation;
+
+/* Executes sweeps of a solve (passes.h), one colour at a time. The outermost planes are
+ * relaxed first; they are sent while the planes between them are relaxed. Whether a
+ * sweep has converged on all ranks is known after a global reduction. */
+static int relax(const void *solve, int first, int sweeps)
 {
-    return a < b ? a : b;
+    const numbered_equation *q = solve;
+    int flags[BATCH] = {0}, lowest = own_slab.first, highest = own_slab.last;
+    for (int n = 2 * first; n < 2 * (first + sweeps); n++) {
+        int flag = flags[n / 2 - first], colour = n % 2 ? BLACK : RED;
+        if (lowest <= highest) flag = relax_planes(q->e, n, lowest, lowest, flag);
+        if (lowest < highest) flag = relax_planes(q->e, n, highest, highest, flag);
+        halo_begin(q->x, colour);
+        flags[n / 2 - first] = relax_planes(q->e, n, lowest + 1, highest - 1, flag);
+        halo_end(q->x, colour);
+    }
+    if (s.tolerance < 0) return 0;
+    reduce_flags(flags, sweeps);
+    for (int n = 0; n < sweeps; n++)
+        if (!flags[n]) return first + n + 1;
+    return 0;
 }
 
-/* Transforms row j of all planes along z, solves along x, and transforms back. This x-z
- * slab is small enough for a core's cache. */
-static void solve_slab(int j, lanes *v, lanes *w)
+static void restore(const void *solve)
+{
+    const numbered_equation *q = solve;
+    if (!q->e.from_zero) copy(q->e.x, initial);
+}
+
+/* Sets the red ghost cells after a solve. */
+static void set_red_ghosts(equation e)
+{
+#pragma omp parallel
+    FOR_OWN_PARTS(r) set_bnd(e.x, g, RED, r, e.wall);
+}
+
+int fluid_solve(int wall, int x, int x0, float a, float c)
+{
+    equation e = {field[x], field[x0], s.from_zero, wall, a, 1 / c, s.tolerance};
+    numbered_equation q = {e, x};
+    if (!s.from_zero) {
+        TIMED("copy halo", halo(x));
+        TIMED("save", copy(initial, e.x));
+    }
+    int sweeps, predicted = predict_sweeps(&record, wall, x, a);
+    TIMED("relax", sweeps = solve_by_passes(&s, predicted, BATCH, relax, restore, &q));
+    record_sweeps(&record, wall, x, a, sweeps);
+    set_red_ghosts(e);
+    return sweeps;
+}
+
+/* Transposes LANES vectors. */
+static void transpose(const lanes *src, lanes *dst)
+{
+    for (int i = 0; i < LANES; i++)
+        for (int l = 0; l < LANES; l++) lane(dst[i], l) = lane(src[l], i);
+}
+
+/* The cosine modes (j, k) to (j, k + LANES - 1): solves along x, in place. */
+static void solve_modes(int j, int k, lanes *x, lanes *inv_pivot)
+{
+    lanes eigenvalue = each(1), scale = each(0);
+    for (int l = 0; l < LANES && k + l < g.nz; l++) {
+        lane(eigenvalue, l) = eigenvalue_y[j] + eigenvalue_z[k + l];
+        lane(scale, l) = scale_y[j] * scale_z[k + l];
+    }
+    for (int i = 0; i < g.nx; i++) x[i] *= scale;
+    thomas_solve(x, inv_pivot, g.nx, eigenvalue);
+}
+
+/* Transforms row j of all planes along z, solves along x, and transforms back. In the
+ * x-z slab, which is small enough for a core's cache, a vector holds LANES modes along
+ * z: slab[modes / LANES][pitch]. */
+static void solve_slab(int j, lanes *v, lanes *w, lanes *slab)
 {
     size_t plane = pitch * (size_t)own_slab.rows;
-    float *xz_slab = row_modes + pitch * (size_t)(j - own_slab.first_row);
+    float *row = row_modes + pitch * (size_t)(j - own_slab.first_row);
     for (size_t i = 0; i < pitch; i += LANES) {
-        for (int k = 0; k < g.nz; k++) v[k] = load(xz_slab + plane * (size_t)k + i);
-        lanes *result = dct2(plan_z, v, w);
-        for (int k = 0; k < g.nz; k++)
-            unload(xz_slab + plane * (size_t)k + i, result[k]);
+        for (int k = 0; k < g.nz; k++) v[k] = load(row + plane * (size_t)k + i);
+        const lanes *result = dct2(plan_z, v, w);
+        for (int k = 0; k < g.nz; k += LANES)
+            transpose(result + k, slab + pitch * (size_t)(k / LANES) + i);
     }
-    for (int k = 0; k < g.nz; k += LANES) {
-        lanes eigenvalue = each(1), scale = each(0);
-        int count = g.nz - k < LANES ? g.nz - k : LANES;
-        for (int l = 0; l < count; l++) {
-            lane(eigenvalue, l) = eigenvalue_y[j] + eigenvalue_z[k + l];
-            lane(scale, l) = scale_y[j] * scale_z[k + l];
-        }
-        for (int i = 0; i < g.nx; i++) {
-            for (int l = 0; l < count; l++)
-                lane(v[i], l) = xz_slab[plane * (size_t)(k + l) + (size_t)i];
-            v[i] *= scale;
-        }
-        thomas_solve(v, w, g.nx, eigenvalue);
-        for (int i = 0; i < g.nx; i++)
-            for (int l = 0; l < count; l++)
-                xz_slab[plane * (size_t)(k + l) + (size_t)i] = lane(v[i], l);
-    }
+    for (int k = 0; k < g.nz; k += LANES)
+        solve_modes(j, k, slab + pitch * (size_t)(k / LANES), w);
     for (size_t i = 0; i < pitch; i += LANES) {
-        for (int k = 0; k < g.nz; k++) v[k] = load(xz_slab + plane * (size_t)k + i);
-        lanes *result = dct3(plan_z, v, w);
-        for (int k = 0; k < g.nz; k++)
-            unload(xz_slab + plane * (size_t)k + i, result[k]);
+        for (int k = 0; k < g.nz; k += LANES)
+            transpose(slab + pitch * (size_t)(k / LANES) + i, v + k);
+        const lanes *result = dct3(plan_z, v, w);
+        for (int k = 0; k < g.nz; k++) unload(row + plane * (size_t)k + i, result[k]);
     }
 }
 
@@ -278,13 +315,14 @@ static void copy_plane(int k, float *x, int to_field)
             int count = (g.nx - i + 2) / 2;
             if (to_field) {
                 for (int n = 0; n < count; n++) cells[n] = row[i - 1 + 2 * n];
-                set_bnd(x, g, i, count, j + 1, k, SCALAR);
             } else {
                 for (int n = 0; n < count; n++) row[i - 1 + 2 * n] = cells[n];
             }
         }
         for (size_t i = (size_t)g.nx; i < pitch && !to_field; i++) row[i] = 0;
     }
+    part rows = {k, 1, g.ny};
+    if (to_field) set_bnd_of_both(x, g, rows, SCALAR);
 }
 
 /* Solves the pressure equation 6 p - (sum of the six neighbours) = b directly: DCT-II
@@ -293,11 +331,13 @@ static void copy_plane(int k, float *x, int to_field)
  * redistribute the data in between. */
 static void solve_pressure(float *p, float *b)
 {
-    size_t longest = (size_t)longest_side(g);
+    size_t longest = (size_t)longest_side(g) + LANES, vectors = longest / LANES * pitch;
 #pragma omp parallel
     {
         lanes *v = allocate_untouched(longest, sizeof *v, "a line of the pressure"),
-              *w = allocate_untouched(longest, sizeof *w, "a line of the pressure");
+              *w = allocate_untouched(longest, sizeof *w, "a line of the pressure"),
+              *slab =
+                  allocate_untouched(vectors, sizeof *slab, "a slab of the pressure");
 #pragma omp for schedule(static)
         for (int k = own_slab.first; k <= own_slab.last; k++) {
             copy_plane(k, b, 0);
@@ -308,7 +348,7 @@ static void solve_pressure(float *p, float *b)
 #pragma omp barrier
 #pragma omp for schedule(static)
         for (int j = own_slab.first_row; j < own_slab.first_row + own_slab.rows; j++)
-            solve_slab(j, v, w);
+            solve_slab(j, v, w, slab);
 #pragma omp master
         transpose_to_planes();
 #pragma omp barrier
@@ -319,71 +359,31 @@ static void solve_pressure(float *p, float *b)
         }
         free(v);
         free(w);
+        free(slab);
     }
 }
 
-/* Convergence requires a global reduction. It is executed once per batch of sweeps. The
- * number of sweeps is predicted from the previous solve of the same kind: all but the
- * last of them form the first batch, the following ones are executed one by one. If
- * one of the sweeps of the first batch has already converged on all ranks, the solve is
- * repeated from its initial values, up to that sweep. */
-int fluid_solve(int wall, int x_id, int x0_id, float a, float c)
+/* Sweeps if their number is fixed. */
+int fluid_pressure(int p, int div)
 {
-    if (s.tolerance >= 0 && a == 1 && c == 6) {
-        TIMED("pressure", solve_pressure(field[x_id], field[x0_id]));
-        is_zero[x_id] = false;
-        return 0;
-    }
-
-    static int previous_sweeps[ALONG_Z + 1][FIELDS];
-    float *x = field[x_id];
-    const float *x0 = field[x0_id];
-    int predicted = s.tolerance < 0 ? s.sweeps : previous_sweeps[wall][x_id] - 1,
-        done = 0, last = 0;
-    TIMED("copy halo", halo(x_id));
-    if (predicted > 1 && !is_zero[x_id]) copy(initial, x);
-
-    while (done < s.sweeps && !last) {
-        int batch = predicted > done ? smaller(predicted - done, BATCH) : 1;
-        TIMED("relax", last = relax(x_id, x0, batch, wall, a, 1 / c));
-        if (last) last += done;
-        done += batch;
-    }
-    if (last && last < done) {
-        if (is_zero[x_id])
-            clear(x);
-        else
-            copy(x, initial);
-        TIMED("relax", relax(x_id, x0, last, wall, a, 1 / c));
-        done = last;
-    }
-    previous_sweeps[wall][x_id] = done;
-    is_zero[x_id] = false;
-    return done;
+    if (s.tolerance < 0) return fluid_solve(SCALAR, p, div, 1, 6);
+    TIMED("pressure", solve_pressure(field[p], field[div]));
+    return 0;
 }
-
-/* Iterates over the rows of each colour. The inner cells of a row are in columns i, i +
- * 2 ..; there are count of them. */
-#define FOR_EACH_COLOUR_ROW(i, count, j, k)                                            \
-    for (int k = own_slab.first; k <= own_slab.last; k++)                              \
-        for (int j = 1; j <= g.ny; j++)                                                \
-            for (int i = 1, count = (g.nx + 1) / 2; i <= 2 && count > 0;               \
-                 i++, count = g.nx / 2)
 
 /* Range of planes from which the flow w reaches this rank's cells in one time step. */
 static void find_source_planes(const float *w, int *lowest, int *highest)
 {
     int low = g.nz, high = -1;
-#pragma omp parallel for reduction(min : low) reduction(max : high)
-    FOR_EACH_COLOUR_ROW(i, count, j, k)
-    {
-        int idx = cell_index(g, i, j, k);
-        for (int n = 0; n < count; n++) {
-            int below = (int)backtrace(k, s.dt * g.nz * w[idx + n], g.nz);
+#pragma omp parallel reduction(min : low) reduction(max : high)
+    FOR_OWN_PARTS(r)
+    for (int j = r.first; j <= r.last; j++)
+        for (int i = 1; i <= g.nx; i++) {
+            float distance = s.dt * g.nz * w[cell_index(g, i, j, r.k)];
+            int below = (int)backtrace(r.k, distance, g.nz);
             low = below < low ? below : low;
             high = below > high ? below : high;
         }
-    }
     *lowest = low;
     *highest = high + 1;
 }
@@ -391,15 +391,11 @@ static void find_source_planes(const float *w, int *lowest, int *highest)
 static void advect(float *d, const float *d0, const float *u, const float *v,
                    const float *w, int wall)
 {
-#pragma omp parallel for collapse(2) schedule(static)
-    FOR_EACH_COLOUR_ROW(i, count, j, k)
+#pragma omp parallel
+    FOR_OWN_PARTS(r)
     {
-        int idx = cell_index(g, i, j, k);
-#pragma omp simd
-        for (int n = 0; n < count; n++)
-            d[idx + n] = advected_value(d0, u[idx + n], v[idx + n], w[idx + n], g,
-                                        i + 2 * n, j, k, s.dt);
-        set_bnd(d, g, i, count, j, k, wall);
+        advect_rows(d, d0, u, v, w, g, r, s.dt);
+        set_bnd_of_both(d, g, r, wall);
     }
 }
 
@@ -409,62 +405,30 @@ void fluid_advect(int wall, int d, int d0, int u, int v, int w)
     TIMED("find source planes", find_source_planes(field[w], &low, &high));
     TIMED("copy planes", gather_planes(field[d0], low, high));
     TIMED("advect", advect(field[d], field[d0], field[u], field[v], field[w], wall));
-    is_zero[d] = false;
 }
 
-static void divergence(const float *u, const float *v, const float *w, float *p,
-                       float *div)
+static void divergence(const float *u, const float *v, const float *w, float *div)
 {
     float scale = -0.5f / longest_side(g);
-    int row = row_stride(g), plane = plane_stride(g);
-#pragma omp parallel for collapse(2) schedule(static)
-    FOR_EACH_COLOUR_ROW(i, count, j, k)
-    {
-        int own = cell_index(g, i, j, k);
-        int idx = half_offset(g, i + 1, j, k) + half_index(g, i, j, k),
-            west = west_index(idx, i);
-#pragma omp simd
-        for (int n = 0; n < count; n++) {
-            div[own + n] = outflow(u, v, w, idx + n, west + n, row, plane, scale);
-            p[own + n] = 0;
-        }
-        set_bnd(div, g, i, count, j, k, SCALAR);
-        set_bnd(p, g, i, count, j, k, SCALAR);
-    }
+#pragma omp parallel
+    FOR_OWN_PARTS(r) divergence_rows(u, v, w, div, g, r, scale);
 }
 
 void fluid_divergence(int u, int v, int w, int p, int div)
 {
+    fluid_clear(p);
     TIMED("copy halo", halo(w));
-    TIMED("divergence", divergence(field[u], field[v], field[w], field[p], field[div]));
-    is_zero[div] = false;
-    is_zero[p] = true;
+    TIMED("divergence", divergence(field[u], field[v], field[w], field[div]));
 }
 
 static void gradient(float *u, float *v, float *w, const float *p)
 {
-    int row = row_stride(g), plane = plane_stride(g);
-#pragma omp parallel for collapse(2) schedule(static)
-    FOR_EACH_COLOUR_ROW(i, count, j, k)
-    {
-        int own = cell_index(g, i, j, k),
-            idx = half_offset(g, i + 1, j, k) + half_index(g, i, j, k);
-        const float *west = p + west_index(idx, i), *opposite = p + idx;
-#pragma omp simd
-        for (int n = 0; n < count; n++) {
-            u[own + n] -= 0.5f * (west[n + 1] - west[n]);
-            v[own + n] -= 0.5f * (opposite[n + row] - opposite[n - row]);
-            w[own + n] -= 0.5f * (opposite[n + plane] - opposite[n - plane]);
-        }
-        set_bnd(u, g, i, count, j, k, ALONG_X);
-        set_bnd(v, g, i, count, j, k, ALONG_Y);
-        set_bnd(w, g, i, count, j, k, ALONG_Z);
-    }
+#pragma omp parallel
+    FOR_OWN_PARTS(r) gradient_rows(u, v, w, p, g, r);
 }
 
 void fluid_gradient(int u, int v, int w, int p)
 {
     TIMED("copy halo", halo(p));
     TIMED("gradient", gradient(field[u], field[v], field[w], field[p]));
-    is_zero[u] = is_zero[v] = is_zero[w] = false;
 }

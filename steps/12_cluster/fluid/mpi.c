@@ -60,26 +60,23 @@ slab find_slab(const setup *s)
     return own_slab = rank_slab(rank_own());
 }
 
-static float *plane_at(float *x, int colour, int k)
-{
-    return x + (colour == RED ? 0 : half_size(g)) + (size_t)plane_stride(g) * (size_t)k;
-}
+/* The cells of one colour in plane k: address and number, as MPI takes them. */
+#define PLANE(x, k, colour)                                                            \
+    (x) + half_plane(g, k, colour), (int)half_planes_length(g, k, k, colour), MPI_FLOAT
 
 static void create_halo_requests(int f, float *x, int colour)
 {
-    int size = plane_stride(g), below = owner(own_slab.first - 1),
-        above = owner(own_slab.last + 1);
+    int lowest = own_slab.first, highest = own_slab.last;
+    int below = owner(lowest - 1), above = owner(highest + 1);
     MPI_Request *r = halo[f][colour];
-    float *lowest = plane_at(x, colour, own_slab.first), *highest;
-    highest = plane_at(x, colour, own_slab.last);
-    MPI_CHECK(MPI_Recv_init(lowest - size, size, MPI_FLOAT, below, ABOVE,
-                            MPI_COMM_WORLD, &r[0]));
-    MPI_CHECK(MPI_Recv_init(highest + size, size, MPI_FLOAT, above, BELOW,
-                            MPI_COMM_WORLD, &r[1]));
+    MPI_CHECK(MPI_Recv_init(PLANE(x, lowest - 1, colour), below, ABOVE, MPI_COMM_WORLD,
+                            &r[0]));
+    MPI_CHECK(MPI_Recv_init(PLANE(x, highest + 1, colour), above, BELOW, MPI_COMM_WORLD,
+                            &r[1]));
     MPI_CHECK(
-        MPI_Send_init(lowest, size, MPI_FLOAT, below, BELOW, MPI_COMM_WORLD, &r[2]));
+        MPI_Send_init(PLANE(x, lowest, colour), below, BELOW, MPI_COMM_WORLD, &r[2]));
     MPI_CHECK(
-        MPI_Send_init(highest, size, MPI_FLOAT, above, ABOVE, MPI_COMM_WORLD, &r[3]));
+        MPI_Send_init(PLANE(x, highest, colour), above, ABOVE, MPI_COMM_WORLD, &r[3]));
 }
 
 /* Creates the requests of the two transposes. For each rank there is a block: this
@@ -192,17 +189,18 @@ void gather_planes(float *x, int low, int high)
         slab outgoing = intersect(own_slab, plane_requests + 2 * rank);
         if (rank == rank_own()) continue;
         for (int colour = RED; colour <= BLACK; colour++) {
-            int in_count = incoming.last - incoming.first + 1,
-                out_count = outgoing.last - outgoing.first + 1;
-            if (in_count > 0)
-                MPI_CHECK(MPI_Irecv(plane_at(x, colour, incoming.first),
-                                    in_count * plane_stride(g), MPI_FLOAT, rank, colour,
-                                    MPI_COMM_WORLD, &plane_transfers[request_count++]));
-            if (out_count > 0)
-                MPI_CHECK(MPI_Isend(plane_at(x, colour, outgoing.first),
-                                    out_count * plane_stride(g), MPI_FLOAT, rank,
-                                    colour, MPI_COMM_WORLD,
-                                    &plane_transfers[request_count++]));
+            if (incoming.first <= incoming.last)
+                MPI_CHECK(MPI_Irecv(
+                    x + half_plane(g, incoming.first, colour),
+                    (int)half_planes_length(g, incoming.first, incoming.last, colour),
+                    MPI_FLOAT, rank, colour, MPI_COMM_WORLD,
+                    &plane_transfers[request_count++]));
+            if (outgoing.first <= outgoing.last)
+                MPI_CHECK(MPI_Isend(
+                    x + half_plane(g, outgoing.first, colour),
+                    (int)half_planes_length(g, outgoing.first, outgoing.last, colour),
+                    MPI_FLOAT, rank, colour, MPI_COMM_WORLD,
+                    &plane_transfers[request_count++]));
         }
     }
     MPI_CHECK(MPI_Waitall(request_count, plane_transfers, MPI_STATUSES_IGNORE));

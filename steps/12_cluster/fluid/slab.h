@@ -3,7 +3,7 @@
  *
  * A field is allocated for the whole box on each rank, and a plane has the same index
  * on all ranks. The operating system provides memory only for the planes that a rank
- * writes.
+ * writes. The caller includes body.h first.
  */
 #ifndef SLAB_H
 #define SLAB_H
@@ -15,6 +15,19 @@ typedef struct {
     int bottom, top;     /* the same, including ghost planes at the walls */
     int first_row, rows; /* rows of the pressure solver, from 0 */
 } slab;
+
+/* The cells of one colour in a plane are contiguous. Index in a field of the first of
+ * them, with ghost cells, and their number in planes first to last. */
+static inline size_t half_plane(grid g, int k, int colour)
+{
+    int f = flat_index(g, 0, 0, k);
+    return (size_t)field_index(g, f + (f + colour + 1) % 2);
+}
+
+static inline size_t half_planes_length(grid g, int first, int last, int colour)
+{
+    return half_plane(g, last + 1, colour) - half_plane(g, first, colour);
+}
 
 /* Checks that all ranks have the same events, and returns the slab of this rank. */
 slab find_slab(const setup *s);
