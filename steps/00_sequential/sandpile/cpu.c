@@ -35,35 +35,30 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     if (plan->trace)
         fail("trace=: not supported by step 00, which has no tiles: expected step 01 "
              "or later");
-    int dim = p->dim;
-    size_t cells = pile_cells(p);
-    cell *in = allocate(cells, sizeof *in, "the grid before a step");
-    cell *out = allocate(cells, sizeof *out, "the grid after a step");
+    int dim = p->dim, n = 0;
+    size_t size = pile_cells(p) * sizeof(cell);
+    cell *in = allocate(pile_cells(p), sizeof *in, "the grid before a step");
+    cell *out = allocate(pile_cells(p), sizeof *out, "the grid after a step");
 
     double ready = seconds();
 
-    for (int g = 0; g < p->batch; g++) {
-        cell *grid = p->grid + g * cells;
-        int n = 0;
-
-        if (plan->rule == ASYNC) {
-            while (n < plan->max_iterations && sweep(dim, grid)) n++;
-            pile_clear_border(grid, dim);
-        } else {
-            memcpy(in, grid, cells * sizeof *in);
-            pile_clear_border(out, dim);
-            cell flags = pile_or(in, dim);
-            while (n < plan->max_iterations && flags > 3) {
-                flags = step(dim, in, out);
-                cell *swap = in;
-                in = out;
-                out = swap;
-                n++;
-            }
-            memcpy(grid, in, cells * sizeof *in);
+    if (plan->rule == ASYNC) {
+        while (n < plan->max_iterations && sweep(dim, p->grid)) n++;
+        pile_clear_border(p->grid, dim);
+    } else {
+        memcpy(in, p->grid, size);
+        pile_clear_border(out, dim);
+        cell or_values = pile_or(in, dim);
+        while (n < plan->max_iterations && or_values > 3) {
+            or_values = step(dim, in, out);
+            cell *swap = in;
+            in = out;
+            out = swap;
+            n++;
         }
-        p->iterations[g] = n;
+        memcpy(p->grid, in, size);
     }
+    *p->iterations = n;
 
     double end = seconds();
     t->init = ready - start;

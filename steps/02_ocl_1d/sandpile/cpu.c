@@ -1,4 +1,4 @@
-/* cpu.c - topples the grids in parallel: OpenMP threads compute tiles of plan->tilew x
+/* cpu.c - topples the grid in parallel: OpenMP threads compute tiles of plan->tilew x
  * plan->tileh cells.
  */
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static cell do_tile(int dim, const cell *restrict in, cell *restrict out, int x,
 }
 
 /* Computes one synchronous step, from one grid into another. */
-static cell step(const run_plan *plan, int dim, const cell *in, cell *out, int g, int n)
+static cell step(const run_plan *plan, int dim, const cell *in, cell *out, int n)
 {
     cell or_values = 0;
 #pragma omp parallel for collapse(2) reduction(| : or_values) schedule(runtime)
@@ -38,7 +38,7 @@ static cell step(const run_plan *plan, int dim, const cell *in, cell *out, int g
                 h = min_int(plan->tileh, dim - 1 - y);
             double begin = plan->trace ? seconds() : 0;
             or_values |= do_tile(dim, in, out, x, y, w, h);
-            trace_tile(plan->trace, n, g, (int[4]){x, y, w, h}, begin, thread_number());
+            trace_tile(plan->trace, n, (int[4]){x, y, w, h}, begin, thread_number());
         }
     return or_values;
 }
@@ -57,7 +57,7 @@ static cell do_tile_in_place(int dim, cell *grid, int x, int y, int w, int h)
  * at the same time must not touch: the tiles have four colors in a 2 x 2 pattern, and
  * one color is processed after the other (multicolor ordering, the four-color form of
  * red-black). */
-static cell sweep(const run_plan *plan, int dim, cell *grid, int g, int n)
+static cell sweep(const run_plan *plan, int dim, cell *grid, int n)
 {
     cell toppled = 0;
     for (int color = 0; color < 4; color++) {
@@ -69,7 +69,7 @@ static cell sweep(const run_plan *plan, int dim, cell *grid, int g, int n)
                 int h = min_int(plan->tileh, dim - 1 - y);
                 double begin = plan->trace ? seconds() : 0;
                 toppled |= do_tile_in_place(dim, grid, x, y, w, h);
-                trace_tile(plan->trace, n, g, (int[4]){x, y, w, h}, begin,
+                trace_tile(plan->trace, n, (int[4]){x, y, w, h}, begin,
                            thread_number());
             }
     }
@@ -92,37 +92,32 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     double start = seconds();
 
     use_static_schedule();
-    int dim = p->dim;
-    size_t cells = pile_cells(p);
-    cell *in = allocate_untouched(cells, sizeof *in, "the grid before a step");
-    cell *out = allocate_untouched(cells, sizeof *out, "the grid after a step");
+    int dim = p->dim, n = 0;
+    size_t size = pile_cells(p) * sizeof(cell);
+    cell *in = allocate_untouched(pile_cells(p), sizeof *in, "the grid before a step");
+    cell *out = allocate_untouched(pile_cells(p), sizeof *out, "the grid after a step");
     first_touch(plan, dim, in);
     first_touch(plan, dim, out);
 
     double ready = seconds();
 
-    for (int g = 0; g < p->batch; g++) {
-        cell *grid = p->grid + g * cells;
-        int n = 0;
-
-        if (plan->rule == ASYNC) {
-            while (n < plan->max_iterations && sweep(plan, dim, grid, g, n)) n++;
-            pile_clear_border(grid, dim);
-        } else {
-            memcpy(in, grid, cells * sizeof *in);
-            pile_clear_border(out, dim);
-            cell flags = pile_or(in, dim);
-            while (n < plan->max_iterations && flags > 3) {
-                flags = step(plan, dim, in, out, g, n);
-                cell *swap = in;
-                in = out;
-                out = swap;
-                n++;
-            }
-            memcpy(grid, in, cells * sizeof *in);
+    if (plan->rule == ASYNC) {
+        while (n < plan->max_iterations && sweep(plan, dim, p->grid, n)) n++;
+        pile_clear_border(p->grid, dim);
+    } else {
+        memcpy(in, p->grid, size);
+        pile_clear_border(out, dim);
+        cell or_values = pile_or(in, dim);
+        while (n < plan->max_iterations && or_values > 3) {
+            or_values = step(plan, dim, in, out, n);
+            cell *swap = in;
+            in = out;
+            out = swap;
+            n++;
         }
-        p->iterations[g] = n;
+        memcpy(p->grid, in, size);
     }
+    *p->iterations = n;
 
     double end = seconds();
     t->init = ready - start;

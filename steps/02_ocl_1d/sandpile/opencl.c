@@ -1,12 +1,9 @@
 /* opencl.c - the host code for kernel.cl.
  *
- * Every OpenCL program creates the same objects in the same order:
- *   device    the hardware that computes
- *   context   the memory and programs that devices share
- *   queue     the commands for one device, in order
- *   program   source code, built for this device
- *   kernel    one entry point of a program
- *   buffer    memory of the device
+ * An OpenCL program creates these objects, in this order:
+ *   device   executes kernels               context   memory and programs
+ *   queue    commands for the device        program   source, built for the device
+ *   kernel   an entry point of the program  buffer    device memory
  * Then it enqueues commands: write buffers, run the kernel over a range, read buffers.
  */
 #include <stdlib.h>
@@ -14,87 +11,106 @@
 #include "ocl.h"
 #include "host.h"
 
-int topple(pile *p, const run_plan *plan, run_times *t)
+typedef struct {
+    cl_context context;
+    cl_command_queue queue;
+    cl_program program;
+    cl_kernel kernel;
+    cl_mem in, out, unstable; /* [dim][dim] */
+    size_t local, global;     /* work-items per group, and in total */
+} device_state;
+
+static device_state device_begin(const pile *p, const run_plan *plan)
 {
-    double start = seconds();
+    device_state d;
     cl_int err;
 
-    reject_cpu_options(plan);
-    int dim = p->dim;
-    size_t cells = pile_cells(p), size = cells * sizeof(cell);
-    cell *staging = sentinel_grid(p);
-    cell *unstable = allocate(cells, sizeof *unstable, "the flags");
-
     cl_device_id device = ocl_device();
-    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
+    d.context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
-    cl_command_queue queue =
-        clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
+    d.queue = clCreateCommandQueue(d.context, device, CL_QUEUE_PROFILING_ENABLE, &err);
+    OCL_CHECK(err);
+    d.program = ocl_build(d.context, device, "");
+    d.kernel = clCreateKernel(d.program, "do_step", &err);
     OCL_CHECK(err);
 
     /* The global size must be a multiple of the local size: round up. */
-    size_t local = plan->group[0] ? plan->group[0] : 64;
-    size_t global = (cells + local - 1) / local * local;
+    d.local = plan->group[0] ? plan->group[0] : 64;
+    d.global = (pile_cells(p) + d.local - 1) / d.local * d.local;
 
-    cl_program program = ocl_build(context, device, "");
-    cl_kernel kernel = clCreateKernel(program, "do_step", &err);
+    size_t size = pile_cells(p) * sizeof(cell);
+    d.in = clCreateBuffer(d.context, CL_MEM_READ_WRITE, size, NULL, &err);
     OCL_CHECK(err);
+    d.out = clCreateBuffer(d.context, CL_MEM_READ_WRITE, size, NULL, &err);
+    OCL_CHECK(err);
+    d.unstable = clCreateBuffer(d.context, CL_MEM_READ_WRITE, size, NULL, &err);
+    OCL_CHECK(err);
+    OCL_CHECK(clSetKernelArg(d.kernel, 2, sizeof d.unstable, &d.unstable));
+    OCL_CHECK(clSetKernelArg(d.kernel, 3, sizeof p->dim, &p->dim));
+    return d;
+}
 
-    cl_mem d_in = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
-    OCL_CHECK(err);
-    cl_mem d_out = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
-    OCL_CHECK(err);
-    cl_mem d_unstable = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
-    OCL_CHECK(err);
-    OCL_CHECK(clSetKernelArg(kernel, 2, sizeof d_unstable, &d_unstable));
-    OCL_CHECK(clSetKernelArg(kernel, 3, sizeof dim, &dim));
+static void device_end(device_state *d)
+{
+    clReleaseMemObject(d->unstable);
+    clReleaseMemObject(d->out);
+    clReleaseMemObject(d->in);
+    clReleaseKernel(d->kernel);
+    clReleaseProgram(d->program);
+    clReleaseCommandQueue(d->queue);
+    clReleaseContext(d->context);
+}
+
+/* Enqueues one step, from d->in into d->out, and swaps the two. */
+static cl_event launch_step(device_state *d)
+{
+    cl_event done;
+    OCL_CHECK(clSetKernelArg(d->kernel, 0, sizeof d->in, &d->in));
+    OCL_CHECK(clSetKernelArg(d->kernel, 1, sizeof d->out, &d->out));
+    OCL_CHECK(clEnqueueNDRangeKernel(d->queue, d->kernel, 1, NULL, &d->global,
+                                     &d->local, 0, NULL, &done));
+    cl_mem swap = d->in;
+    d->in = d->out;
+    d->out = swap;
+    return done;
+}
+
+int topple(pile *p, const run_plan *plan, run_times *t)
+{
+    double start = seconds();
+
+    reject_cpu_options(plan);
+    size_t size = pile_cells(p) * sizeof(cell);
+    cell *staging = sentinel_grid(p);
+    cell *unstable = allocate(pile_cells(p), sizeof *unstable, "the flags");
+    device_state d = device_begin(p, plan);
 
     double ready = seconds();
     t->kernel = 0;
 
-    for (int g = 0; g < p->batch; g++) {
-        cell *grid = p->grid + g * cells;
-        OCL_CHECK(
-            clEnqueueWriteBuffer(queue, d_in, CL_FALSE, 0, size, grid, 0, NULL, NULL));
-        OCL_CHECK(clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, size, staging, 0, NULL,
-                                       NULL));
-
-        int n = 0;
-        cell flags = pile_or(grid, dim);
-        while (n < plan->max_iterations && flags > 3) {
-            OCL_CHECK(clSetKernelArg(kernel, 0, sizeof d_in, &d_in));
-            OCL_CHECK(clSetKernelArg(kernel, 1, sizeof d_out, &d_out));
-            cl_event done;
-            OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, &local, 0,
-                                             NULL, &done));
-
-            OCL_CHECK(clEnqueueReadBuffer(queue, d_unstable, CL_TRUE, 0, size, unstable,
-                                          0, NULL, NULL));
-            flags = pile_or(unstable, dim);
-            t->kernel += ocl_seconds(done);
-            clReleaseEvent(done);
-
-            cl_mem swap = d_in;
-            d_in = d_out;
-            d_out = swap;
-            n++;
-        }
-        OCL_CHECK(
-            clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, size, grid, 0, NULL, NULL));
-        p->iterations[g] = n;
+    OCL_CHECK(
+        clEnqueueWriteBuffer(d.queue, d.in, CL_FALSE, 0, size, p->grid, 0, NULL, NULL));
+    OCL_CHECK(
+        clEnqueueWriteBuffer(d.queue, d.out, CL_TRUE, 0, size, staging, 0, NULL, NULL));
+    int n = 0;
+    cell or_values = pile_or(p->grid, p->dim);
+    while (n < plan->max_iterations && or_values > 3) {
+        cl_event done = launch_step(&d);
+        OCL_CHECK(clEnqueueReadBuffer(d.queue, d.unstable, CL_TRUE, 0, size, unstable,
+                                      0, NULL, NULL));
+        or_values = pile_or(unstable, p->dim);
+        t->kernel += ocl_seconds(done);
+        clReleaseEvent(done);
+        n++;
     }
+    OCL_CHECK(
+        clEnqueueReadBuffer(d.queue, d.in, CL_TRUE, 0, size, p->grid, 0, NULL, NULL));
+    *p->iterations = n;
 
     double end = seconds();
     t->init = ready - start;
     t->run = end - ready;
-
-    clReleaseMemObject(d_unstable);
-    clReleaseMemObject(d_out);
-    clReleaseMemObject(d_in);
-    clReleaseKernel(kernel);
-    clReleaseProgram(program);
-    clReleaseCommandQueue(queue);
-    clReleaseContext(context);
+    device_end(&d);
     free(unstable);
     free(staging);
     return 0;

@@ -1,10 +1,11 @@
-/* cpu.c - topples the grids in parallel: OpenMP threads compute tiles of plan->tilew x
+/* cpu.c - topples the grid in parallel: OpenMP threads compute tiles of plan->tilew x
  * plan->tileh cells.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "host.h"
+#include "sandpile.h"
+#include "body.h"
 
 static inline int min_int(int a, int b)
 {
@@ -26,27 +27,20 @@ static cell do_tile(int dim, const cell *restrict in, cell *restrict out, int x,
     return or_values;
 }
 
-/* Computes step n of all grids, from one array into another. flags[g] becomes the OR of
- * all new cells of grid g. */
-static void step(const pile *p, const run_plan *plan, const cell *in, cell *out, int n,
-                 cell *flags)
+/* Computes one synchronous step, from one grid into another. */
+static cell step(const run_plan *plan, int dim, const cell *in, cell *out, int n)
 {
-    int dim = p->dim;
-    memset(flags, 0, p->batch * sizeof *flags);
-#pragma omp parallel for collapse(3) schedule(runtime)
-    for (int g = 0; g < p->batch; g++)
-        for (int y = 1; y < dim - 1; y += plan->tileh)
-            for (int x = 1; x < dim - 1; x += plan->tilew) {
-                int w = min_int(plan->tilew, dim - 1 - x);
-                int h = min_int(plan->tileh, dim - 1 - y);
-                size_t grid = g * pile_cells(p);
-                double begin = plan->trace ? seconds() : 0;
-                cell tile_flags = do_tile(dim, in + grid, out + grid, x, y, w, h);
-                trace_tile(plan->trace, n, g, (int[4]){x, y, w, h}, begin,
-                           thread_number());
-#pragma omp atomic
-                flags[g] |= tile_flags;
-            }
+    cell or_values = 0;
+#pragma omp parallel for collapse(2) reduction(| : or_values) schedule(runtime)
+    for (int y = 1; y < dim - 1; y += plan->tileh)
+        for (int x = 1; x < dim - 1; x += plan->tilew) {
+            int w = min_int(plan->tilew, dim - 1 - x),
+                h = min_int(plan->tileh, dim - 1 - y);
+            double begin = plan->trace ? seconds() : 0;
+            or_values |= do_tile(dim, in, out, x, y, w, h);
+            trace_tile(plan->trace, n, (int[4]){x, y, w, h}, begin, thread_number());
+        }
+    return or_values;
 }
 
 /* Topples the cells of a tile in place. Returns 0 if no cell toppled. */
@@ -63,7 +57,7 @@ static cell do_tile_in_place(int dim, cell *grid, int x, int y, int w, int h)
  * at the same time must not touch: the tiles have four colors in a 2 x 2 pattern, and
  * one color is processed after the other (multicolor ordering, the four-color form of
  * red-black). */
-static cell sweep(const run_plan *plan, int dim, cell *grid, int g, int n)
+static cell sweep(const run_plan *plan, int dim, cell *grid, int n)
 {
     cell toppled = 0;
     for (int color = 0; color < 4; color++) {
@@ -75,7 +69,7 @@ static cell sweep(const run_plan *plan, int dim, cell *grid, int g, int n)
                 int h = min_int(plan->tileh, dim - 1 - y);
                 double begin = plan->trace ? seconds() : 0;
                 toppled |= do_tile_in_place(dim, grid, x, y, w, h);
-                trace_tile(plan->trace, n, g, (int[4]){x, y, w, h}, begin,
+                trace_tile(plan->trace, n, (int[4]){x, y, w, h}, begin,
                            thread_number());
             }
     }
@@ -85,15 +79,12 @@ static cell sweep(const run_plan *plan, int dim, cell *grid, int g, int n)
 /* Fills the rows inside the border with 0xff bytes. Each row is filled by the thread
  * that will compute it, so that on a NUMA machine its pages are near that thread (first
  * touch). */
-static void first_touch(const pile *p, const run_plan *plan, cell *grids)
+static void first_touch(const run_plan *plan, int dim, cell *grid)
 {
-    int dim = p->dim;
-    size_t row = dim * sizeof *grids;
-#pragma omp parallel for collapse(2) schedule(runtime)
-    for (int g = 0; g < p->batch; g++)
-        for (int y = 1; y < dim - 1; y += plan->tileh)
-            memset(grids + ((size_t)g * dim + y) * dim, 0xff,
-                   min_int(plan->tileh, dim - 1 - y) * row);
+    size_t row = dim * sizeof *grid;
+#pragma omp parallel for schedule(runtime)
+    for (int y = 1; y < dim - 1; y += plan->tileh)
+        memset(grid + (size_t)y * dim, 0xff, min_int(plan->tileh, dim - 1 - y) * row);
 }
 
 int topple(pile *p, const run_plan *plan, run_times *t)
@@ -101,43 +92,36 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     double start = seconds();
 
     use_static_schedule();
-    int dim = p->dim;
-    size_t cells = pile_cells(p), total = cells * p->batch;
-    cell *in = allocate_untouched(total, sizeof *in, "the grids before a step");
-    cell *out = allocate_untouched(total, sizeof *out, "the grids after a step");
-    first_touch(p, plan, in);
-    first_touch(p, plan, out);
-    for (int g = 0; g < p->batch; g++) pile_clear_border(out + g * cells, dim);
-    cell *flags = allocate(p->batch, sizeof *flags, "the flags of each grid");
+    int dim = p->dim, n = 0;
+    size_t size = pile_cells(p) * sizeof(cell);
+    cell *in = allocate_untouched(pile_cells(p), sizeof *in, "the grid before a step");
+    cell *out = allocate_untouched(pile_cells(p), sizeof *out, "the grid after a step");
+    first_touch(plan, dim, in);
+    first_touch(plan, dim, out);
 
     double ready = seconds();
 
     if (plan->rule == ASYNC) {
-        for (int g = 0; g < p->batch; g++) {
-            cell *grid = p->grid + g * cells;
-            int n = 0;
-            while (n < plan->max_iterations && sweep(plan, dim, grid, g, n)) n++;
-            pile_clear_border(grid, dim);
-            p->iterations[g] = n;
-        }
+        while (n < plan->max_iterations && sweep(plan, dim, p->grid, n)) n++;
+        pile_clear_border(p->grid, dim);
     } else {
-        memcpy(in, p->grid, total * sizeof *in);
-        int n = 0;
-        for (int g = 0; g < p->batch; g++) flags[g] = pile_or(in + g * cells, dim);
-        while (record_finished(p, plan, flags, n) > 3 && n < plan->max_iterations) {
-            step(p, plan, in, out, n, flags);
+        memcpy(in, p->grid, size);
+        pile_clear_border(out, dim);
+        cell or_values = pile_or(in, dim);
+        while (n < plan->max_iterations && or_values > 3) {
+            or_values = step(plan, dim, in, out, n);
             cell *swap = in;
             in = out;
             out = swap;
             n++;
         }
-        memcpy(p->grid, in, total * sizeof *in);
+        memcpy(p->grid, in, size);
     }
+    *p->iterations = n;
 
     double end = seconds();
     t->init = ready - start;
     t->run = t->kernel = end - ready;
-    free(flags);
     free(in);
     free(out);
     return 0;

@@ -1,5 +1,5 @@
-/* cuda.cu - host and device code in CUDA C: one thread per cell of each grid of the
- * batch.
+/* cuda.cu - host and device code in CUDA C: one thread per cell, in columns
+ * and rows.
  *
  * The CUDA runtime creates what OpenCL calls context, queue, program and kernel at its
  * first call; the compiler has already built the kernel.
@@ -9,15 +9,19 @@
 #include "cuda_device.h"
 #include "host.h"
 
-__global__ void do_step(const cell *__restrict__ in, cell *out, cell *unstable, int dim,
-                        int batch)
+typedef struct {
+    cell *in, *out, *unstable; /* [dim][dim], memory of the device */
+    dim3 block, blocks;        /* threads per block; number of blocks */
+    cudaEvent_t begin, end;    /* of the last launch */
+} device_state;
+
+__global__ void do_step(const cell *__restrict__ in, cell *out, cell *unstable, int dim)
 {
     int x = blockIdx.x * blockDim.x + threadIdx.x;
     int y = blockIdx.y * blockDim.y + threadIdx.y;
-    int g = blockIdx.z * blockDim.z + threadIdx.z;
-    size_t id = ((size_t)g * dim + y) * dim + x;
+    int id = y * dim + x;
 
-    if (x >= dim || y >= dim || g >= batch) return;
+    if (x >= dim || y >= dim) return;
 
     cell v = 0;
     if (y > 0 && y < dim - 1 && x > 0 && x < dim - 1) {
@@ -27,72 +31,78 @@ __global__ void do_step(const cell *__restrict__ in, cell *out, cell *unstable, 
     unstable[id] = v & ~3u;
 }
 
+/* Enqueues one step, from d->in into d->out, and swaps the two. */
+static void launch_step(device_state *d, int dim)
+{
+    CUDA_CHECK(cudaEventRecord(d->begin, 0));
+    CUDA_LAUNCH(do_step, d->blocks, d->block, 0, d->in, d->out, d->unstable, dim);
+    CUDA_CHECK(cudaGetLastError());
+    CUDA_CHECK(cudaEventRecord(d->end, 0));
+    cell *swap = d->in;
+    d->in = d->out;
+    d->out = swap;
+}
+
+static device_state device_begin(const pile *p, const run_plan *plan)
+{
+    device_state d;
+    size_t size = pile_cells(p) * sizeof(cell);
+
+    cuda_device();
+    CUDA_CHECK(cudaMalloc((void **)&d.in, size));
+    CUDA_CHECK(cudaMalloc((void **)&d.out, size));
+    CUDA_CHECK(cudaMalloc((void **)&d.unstable, size));
+    CUDA_CHECK(cudaEventCreate(&d.begin));
+    CUDA_CHECK(cudaEventCreate(&d.end));
+
+    d.block.x = plan->group[0] ? plan->group[0] : 16;
+    d.block.y = plan->group[1] ? plan->group[1] : 4;
+    d.blocks.x = (p->dim + d.block.x - 1) / d.block.x;
+    d.blocks.y = (p->dim + d.block.y - 1) / d.block.y;
+    d.block.z = d.blocks.z = 1;
+    return d;
+}
+
+static void device_end(device_state *d)
+{
+    cudaEventDestroy(d->end);
+    cudaEventDestroy(d->begin);
+    cudaFree(d->unstable);
+    cudaFree(d->out);
+    cudaFree(d->in);
+}
+
 int topple(pile *p, const run_plan *plan, run_times *t)
 {
     double start = seconds();
 
     reject_cpu_options(plan);
-    int dim = p->dim;
-    int batch = p->batch;
-    size_t cells = pile_cells(p), size = cells * batch * sizeof(cell);
-    cell *staging = sentinel_grids(p);
-    cell *unstable = (cell *)allocate(cells * batch, sizeof *unstable, "the flags");
-    cell *flags = (cell *)allocate(batch, sizeof *flags, "the flags of each grid");
-
-    cuda_device();
-
-    cell *d_in, *d_out, *d_unstable;
-    CUDA_CHECK(cudaMalloc((void **)&d_in, size));
-    CUDA_CHECK(cudaMalloc((void **)&d_out, size));
-    CUDA_CHECK(cudaMalloc((void **)&d_unstable, size));
-    cudaEvent_t start_event, end_event;
-    CUDA_CHECK(cudaEventCreate(&start_event));
-    CUDA_CHECK(cudaEventCreate(&end_event));
-
-    unsigned local[3] = {16, 4, 1},
-             range[3] = {(unsigned)dim, (unsigned)dim, (unsigned)batch}, groups[3];
-    for (int i = 0; i < 3; i++) {
-        if (plan->group[i]) local[i] = plan->group[i];
-        groups[i] = (range[i] + local[i] - 1) / local[i];
-    }
-    dim3 block = {local[0], local[1], local[2]};
-    dim3 blocks = {groups[0], groups[1], groups[2]};
+    size_t size = pile_cells(p) * sizeof(cell);
+    cell *staging = sentinel_grid(p);
+    cell *unstable = (cell *)allocate(pile_cells(p), sizeof *unstable, "the flags");
+    device_state d = device_begin(p, plan);
 
     double ready = seconds();
     t->kernel = 0;
 
-    CUDA_CHECK(cudaMemcpy(d_in, p->grid, size, cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaMemcpy(d_out, staging, size, cudaMemcpyHostToDevice));
-
+    CUDA_CHECK(cudaMemcpy(d.in, p->grid, size, cudaMemcpyHostToDevice));
+    CUDA_CHECK(cudaMemcpy(d.out, staging, size, cudaMemcpyHostToDevice));
     int n = 0;
-    for (int g = 0; g < batch; g++) flags[g] = pile_or(p->grid + g * cells, dim);
-    while (record_finished(p, plan, flags, n) > 3 && n < plan->max_iterations) {
-        CUDA_CHECK(cudaEventRecord(start_event, 0));
-        CUDA_LAUNCH(do_step, blocks, block, 0, d_in, d_out, d_unstable, dim, batch);
-        CUDA_CHECK(cudaGetLastError());
-        CUDA_CHECK(cudaEventRecord(end_event, 0));
-
-        CUDA_CHECK(cudaMemcpy(unstable, d_unstable, size, cudaMemcpyDeviceToHost));
-        for (int g = 0; g < batch; g++) flags[g] = pile_or(unstable + g * cells, dim);
-        t->kernel += cuda_seconds(start_event, end_event);
-
-        cell *swap = d_in;
-        d_in = d_out;
-        d_out = swap;
+    cell or_values = pile_or(p->grid, p->dim);
+    while (n < plan->max_iterations && or_values > 3) {
+        launch_step(&d, p->dim);
+        CUDA_CHECK(cudaMemcpy(unstable, d.unstable, size, cudaMemcpyDeviceToHost));
+        or_values = pile_or(unstable, p->dim);
+        t->kernel += cuda_seconds(d.begin, d.end);
         n++;
     }
-    CUDA_CHECK(cudaMemcpy(p->grid, d_in, size, cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(p->grid, d.in, size, cudaMemcpyDeviceToHost));
+    *p->iterations = n;
 
     double end = seconds();
     t->init = ready - start;
     t->run = end - ready;
-
-    cudaEventDestroy(end_event);
-    cudaEventDestroy(start_event);
-    cudaFree(d_unstable);
-    cudaFree(d_out);
-    cudaFree(d_in);
-    free(flags);
+    device_end(&d);
     free(unstable);
     free(staging);
     return 0;

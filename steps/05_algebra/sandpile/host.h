@@ -1,79 +1,38 @@
-/* host.h - functions that the host code of all back-ends shares. */
-#include "sandpile.h"
+/* host.h - functions that the host code of all devices shares. */
+#include "tall.h"
 #include "body.h"
 
 /* Steps between two polls of the flags. */
 enum { POLL_STEPS = 16 };
 
-/* Rejects options that only the CPU back-ends support: toppling in place, and the trace
- * of tiles per thread. */
-static inline void reject_cpu_options(const run_plan *plan)
+/* Returns the number of steps from step n to the next poll. */
+static inline int steps_until_poll(const run_plan *plan, int n)
 {
-    if (plan->rule == ASYNC)
-        fail("rule=async: not supported by this back-end: expected sync, or the "
-             "back-end seq or omp");
-    if (plan->trace)
-        fail("trace=: not supported by this back-end: expected the back-end omp");
+    int left = plan->max_iterations - n;
+    return left < POLL_STEPS ? left : POLL_STEPS;
 }
 
-/* Returns new grids with the sentinel value in all cells, and 0 on the borders, which
- * no step computes. The caller frees them. */
-static inline cell *sentinel_grids(const pile *p)
+/* Returns how many of `steps` steps the pile needed: those up to the first one that
+ * left it stable, whose flag is 0. Later steps have not changed it. */
+static inline int steps_to_stable(const cell *flags, int steps, bool *stable)
 {
-    size_t cells = pile_cells(p);
-    cell *grids = (cell *)allocate(cells * p->batch, sizeof *grids, "the grids");
-    for (int g = 0; g < p->batch; g++) pile_clear_border(grids + g * cells, p->dim);
-    return grids;
-}
-
-/* Words per row, four cells each. The last word is padded with cells that stay 0. */
-static inline int words_per_row(int dim)
-{
-    return (dim + 3) / 4;
-}
-
-/* Packs all grids, one byte per cell; every cell must fit. A row of `to` has
- * words_per_row(dim) words. */
-static inline void pack_words(const pile *p, cell *to)
-{
-    size_t dim = p->dim, rows = dim * p->batch, words = words_per_row(p->dim);
-    for (size_t y = 0; y < rows; y++) {
-        for (size_t x = 0; x < words; x++) to[y * words + x] = 0;
-        for (size_t x = 0; x < dim; x++)
-            to[y * words + x / 4] |= p->grid[y * dim + x] << 8 * (x % 4);
+    for (int s = 0; s < steps; s++) {
+        *stable = !flags[s];
+        if (*stable) return s + 1;
     }
+    return steps;
 }
 
-/* Fills packed grids with the sentinel value, and the first and last row of each with
- * 0. */
-static inline void sentinel_words(const pile *p, cell *to)
+/* Bytes per row of a packed grid. Host and device are little-endian: byte x of a row is
+ * byte x % 4 of its word x / 4. */
+static inline size_t row_pitch(int dim)
 {
-    size_t dim = p->dim, words = words_per_row(p->dim);
-    for (size_t i = 0; i < dim * p->batch * words; i++) {
-        size_t y = i / words % dim;
-        to[i] = y == 0 || y == dim - 1 ? 0 : 0xffffffff;
-    }
+    return words_per_row(dim) * sizeof(cell);
 }
 
-static inline void unpack_words(pile *p, const cell *from)
+/* Fills the words that a step computes with the sentinel value. */
+static inline void fill_sentinel(int dim, cell8 *packed)
 {
-    size_t dim = p->dim, rows = dim * p->batch, words = words_per_row(p->dim);
-    for (size_t y = 0; y < rows; y++)
-        for (size_t x = 0; x < dim; x++)
-            p->grid[y * dim + x] = from[y * words + x / 4] >> 8 * (x % 4) & 255;
-}
-
-/* Records n as the iteration count of every grid that is finished after n steps, stable
- * or not. flags[g] is more than 3 if grid g is unstable. Returns the OR of all flags.
- * Further steps do not change a stable grid. */
-static inline cell record_finished(pile *p, const run_plan *plan, const cell *flags,
-                                   int n)
-{
-    cell any_flags = 0;
-    for (int g = 0; g < p->batch; g++) {
-        bool finished = flags[g] <= 3 || n == plan->max_iterations;
-        if (p->iterations[g] < 0 && finished) p->iterations[g] = n;
-        any_flags |= flags[g];
-    }
-    return any_flags;
+    size_t pitch = row_pitch(dim);
+    memset(packed + pitch, 0xff, (dim - 2) * pitch);
 }

@@ -1,12 +1,9 @@
 /* opencl.c - the host code for kernel.cl.
  *
- * Every OpenCL program creates the same objects in the same order:
- *   device    the hardware that computes
- *   context   the memory and programs that devices share
- *   queue     the commands for one device, in order
- *   program   source code, built for this device
- *   kernel    one entry point of a program
- *   buffer    memory of the device
+ * An OpenCL program creates these objects, in this order:
+ *   device   executes kernels               context   memory and programs
+ *   queue    commands for the device        program   source, built for the device
+ *   kernel   an entry point of the program  buffer    device memory
  * Then it enqueues commands: write buffers, run the kernel over a range, read buffers.
  */
 #include <stdlib.h>
@@ -14,125 +11,133 @@
 #include "ocl.h"
 #include "host.h"
 
-int topple(pile *p, const run_plan *plan, run_times *t)
+typedef struct {
+    cl_context context;
+    cl_command_queue queue;
+    cl_program program;
+    cl_kernel kernel;
+    cl_mem in, out;             /* [dim][words_per_row(dim)] */
+    cl_mem flags;               /* [POLL_STEPS] */
+    size_t local[2], global[2]; /* work-items per group, and in total, along x and y */
+} device_state;
+
+static device_state device_begin(const pile *p, const run_plan *plan)
 {
-    double start = seconds();
+    device_state d;
     cl_int err;
 
-    reject_cpu_options(plan);
-    int dim = p->dim;
-    int batch = p->batch;
-    size_t cells = pile_cells(p), size = cells * batch * sizeof(cell);
-    size_t packed_size = (size_t)batch * dim * words_per_row(dim) * sizeof(cell);
-    cell *staging = sentinel_grids(p);
-    size_t slots = (size_t)POLL_STEPS * batch;
-    cell *flags = allocate(slots, sizeof *flags, "the flags of each step");
-
     cl_device_id device = ocl_device();
-    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
+    d.context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
-    cl_command_queue queue =
-        clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
+    d.queue = clCreateCommandQueue(d.context, device, CL_QUEUE_PROFILING_ENABLE, &err);
+    OCL_CHECK(err);
+    d.program = ocl_build(d.context, device, "");
+    d.kernel = clCreateKernel(d.program, "do_step", &err);
     OCL_CHECK(err);
 
     /* The global size must be a multiple of the local size: round up. */
-    size_t local[3] = {16, 4, 1}, global[3] = {dim, dim, batch};
-    for (int i = 0; i < 3; i++) {
-        if (plan->group[i]) local[i] = plan->group[i];
-        if (i == 2) local[i] = 1; /* a group sets flags of one grid only */
-        global[i] = (global[i] + local[i] - 1) / local[i] * local[i];
+    size_t range[2] = {words_per_row(p->dim), p->dim};
+    for (int i = 0; i < 2; i++) {
+        d.local[i] = plan->group[i] ? plan->group[i] : i == 0 ? 16 : 4;
+        d.global[i] = (range[i] + d.local[i] - 1) / d.local[i] * d.local[i];
     }
 
-    cl_program program = ocl_build(context, device, "");
-    cl_kernel cell_kernel = clCreateKernel(program, "do_step", &err),
-              kernel = cell_kernel;
+    size_t size = p->dim * row_pitch(p->dim);
+    d.in = clCreateBuffer(d.context, CL_MEM_READ_WRITE, size, NULL, &err);
     OCL_CHECK(err);
-    cl_kernel packed_kernel = clCreateKernel(program, "do_step4", &err);
+    d.out = clCreateBuffer(d.context, CL_MEM_READ_WRITE, size, NULL, &err);
     OCL_CHECK(err);
+    d.flags = clCreateBuffer(d.context, CL_MEM_READ_WRITE, POLL_STEPS * sizeof(cell),
+                             NULL, &err);
+    OCL_CHECK(err);
+    OCL_CHECK(clSetKernelArg(d.kernel, 2, sizeof d.flags, &d.flags));
+    OCL_CHECK(clSetKernelArg(d.kernel, 4, sizeof p->dim, &p->dim));
+    return d;
+}
 
-    cl_mem d_in = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
-    OCL_CHECK(err);
-    cl_mem d_out = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
-    OCL_CHECK(err);
-    cl_mem d_flags =
-        clCreateBuffer(context, CL_MEM_READ_WRITE, slots * sizeof *flags, NULL, &err);
-    OCL_CHECK(err);
-    for (int k = 0; k < 2; k++) {
-        cl_kernel each_kernel = k ? packed_kernel : cell_kernel;
-        OCL_CHECK(clSetKernelArg(each_kernel, 2, sizeof d_flags, &d_flags));
-        OCL_CHECK(clSetKernelArg(each_kernel, 4, sizeof dim, &dim));
-        OCL_CHECK(clSetKernelArg(each_kernel, 5, sizeof batch, &batch));
-    }
+static void device_end(device_state *d)
+{
+    clReleaseMemObject(d->flags);
+    clReleaseMemObject(d->out);
+    clReleaseMemObject(d->in);
+    clReleaseKernel(d->kernel);
+    clReleaseProgram(d->program);
+    clReleaseCommandQueue(d->queue);
+    clReleaseContext(d->context);
+}
 
-    double ready = seconds();
-    t->kernel = 0;
+/* Enqueues one step, from d->in into d->out, and swaps the two. The step sets
+ * d->flags[slot]. */
+static cl_event launch_step(device_state *d, int slot)
+{
+    cl_event done;
+    OCL_CHECK(clSetKernelArg(d->kernel, 0, sizeof d->in, &d->in));
+    OCL_CHECK(clSetKernelArg(d->kernel, 1, sizeof d->out, &d->out));
+    OCL_CHECK(clSetKernelArg(d->kernel, 3, sizeof slot, &slot));
+    OCL_CHECK(clEnqueueNDRangeKernel(d->queue, d->kernel, 2, NULL, d->global, d->local,
+                                     0, NULL, &done));
+    cl_mem swap = d->in;
+    d->in = d->out;
+    d->out = swap;
+    return done;
+}
 
+/* Topples an unstable pile of which every cell fits in a byte, from step n on. Returns
+ * the number of the last step. */
+static int topple_words(pile *p, const run_plan *plan, device_state *d, int n,
+                        run_times *t)
+{
+    size_t pitch = row_pitch(p->dim), size = p->dim * pitch;
+    cell8 *packed = allocate(size, sizeof *packed, "the packed grid");
+
+    pile_to_bytes(p, pitch, 0, packed);
     OCL_CHECK(
-        clEnqueueWriteBuffer(queue, d_in, CL_FALSE, 0, size, p->grid, 0, NULL, NULL));
-    OCL_CHECK(
-        clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, size, staging, 0, NULL, NULL));
-
-    int n = 0;
-    for (int g = 0; g < batch; g++) flags[g] = pile_or(p->grid + g * cells, dim);
-    cell any_flags = record_finished(p, plan, flags, n);
-    bool packed = false;
-    while (any_flags > 3 && n < plan->max_iterations) {
-        /* Once all cells fit in a byte, pack four into a word, in the same buffers. */
-        if (any_flags <= 255 && !packed) {
-            OCL_CHECK(clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, size, p->grid, 0,
-                                          NULL, NULL));
-            packed = true;
-            pack_words(p, staging);
-            OCL_CHECK(clEnqueueWriteBuffer(queue, d_in, CL_TRUE, 0, packed_size,
-                                           staging, 0, NULL, NULL));
-            sentinel_words(p, staging);
-            OCL_CHECK(clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, packed_size,
-                                           staging, 0, NULL, NULL));
-            kernel = packed_kernel;
-            global[0] = (words_per_row(dim) + local[0] - 1) / local[0] * local[0];
-        }
-        int steps = plan->max_iterations - n < POLL_STEPS ? plan->max_iterations - n
-                                                          : POLL_STEPS;
-        size_t flags_size = (size_t)steps * batch * sizeof *flags;
-        const cell zero = 0;
-        OCL_CHECK(clEnqueueFillBuffer(queue, d_flags, &zero, sizeof zero, 0, flags_size,
-                                      0, NULL, NULL));
+        clEnqueueWriteBuffer(d->queue, d->in, CL_TRUE, 0, size, packed, 0, NULL, NULL));
+    fill_sentinel(p->dim, packed);
+    OCL_CHECK(clEnqueueWriteBuffer(d->queue, d->out, CL_TRUE, 0, size, packed, 0, NULL,
+                                   NULL));
+    bool stable = false;
+    while (!stable && n < plan->max_iterations) {
+        int steps = steps_until_poll(plan, n);
+        cell flags[POLL_STEPS];
         cl_event done[POLL_STEPS];
+        const cell zero = 0;
+        OCL_CHECK(clEnqueueFillBuffer(d->queue, d->flags, &zero, sizeof zero, 0,
+                                      sizeof flags, 0, NULL, NULL));
+        for (int s = 0; s < steps; s++) done[s] = launch_step(d, s);
+        OCL_CHECK(clEnqueueReadBuffer(d->queue, d->flags, CL_TRUE, 0, sizeof flags,
+                                      flags, 0, NULL, NULL));
         for (int s = 0; s < steps; s++) {
-            OCL_CHECK(clSetKernelArg(kernel, 0, sizeof d_in, &d_in));
-            OCL_CHECK(clSetKernelArg(kernel, 1, sizeof d_out, &d_out));
-            OCL_CHECK(clSetKernelArg(kernel, 3, sizeof s, &s));
-            OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel, 3, NULL, global, local, 0,
-                                             NULL, &done[s]));
-            cl_mem swap = d_in;
-            d_in = d_out;
-            d_out = swap;
-        }
-        OCL_CHECK(clEnqueueReadBuffer(queue, d_flags, CL_TRUE, 0, flags_size, flags, 0,
-                                      NULL, NULL));
-        for (int s = 0; s < steps; s++) {
-            any_flags = record_finished(p, plan, flags + (size_t)s * batch, ++n);
             t->kernel += ocl_seconds(done[s]);
             clReleaseEvent(done[s]);
         }
+        n += steps_to_stable(flags, steps, &stable);
     }
-    OCL_CHECK(clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, packed ? packed_size : size,
-                                  packed ? staging : p->grid, 0, NULL, NULL));
-    if (packed) unpack_words(p, staging);
+    OCL_CHECK(
+        clEnqueueReadBuffer(d->queue, d->in, CL_TRUE, 0, size, packed, 0, NULL, NULL));
+    pile_from_bytes(p, pitch, 0, packed);
+    free(packed);
+    return n;
+}
+
+int topple(pile *p, const run_plan *plan, run_times *t)
+{
+    double start = seconds();
+
+    reject_cpu_options(plan);
+    device_state d = device_begin(p, plan);
+
+    double ready = seconds();
+
+    int n = topple_tall(p, plan, 255);
+    t->kernel = n > 0 ? seconds() - ready : 0;
+    if (n < plan->max_iterations && pile_or(p->grid, p->dim) > 3)
+        n = topple_words(p, plan, &d, n, t);
+    *p->iterations = n;
 
     double end = seconds();
     t->init = ready - start;
     t->run = end - ready;
-
-    clReleaseMemObject(d_flags);
-    clReleaseMemObject(d_out);
-    clReleaseMemObject(d_in);
-    clReleaseKernel(packed_kernel);
-    clReleaseKernel(cell_kernel);
-    clReleaseProgram(program);
-    clReleaseCommandQueue(queue);
-    clReleaseContext(context);
-    free(flags);
-    free(staging);
+    device_end(&d);
     return 0;
 }

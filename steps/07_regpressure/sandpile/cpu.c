@@ -1,10 +1,11 @@
-/* cpu.c - topples the grids in parallel: OpenMP threads compute tiles of plan->tilew x
- * plan->tileh cells.
+/* cpu.c - topples the grid in parallel: OpenMP threads compute tiles of plan->tilew x
+ * plan->tileh cells of one byte.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "host.h"
+#include "tall.h"
+#include "body.h"
 
 static inline int min_int(int a, int b)
 {
@@ -13,10 +14,10 @@ static inline int min_int(int a, int b)
 
 /* Computes one step of a tile of w x h cells at (x, y). Returns the OR of all new
  * cells: more than 3 if and only if a cell is unstable. */
-static cell do_tile(int dim, const cell *restrict in, cell *restrict out, int x, int y,
-                    int w, int h)
+static cell8 do_tile(int dim, const cell8 *restrict in, cell8 *restrict out, int x,
+                     int y, int w, int h)
 {
-    cell or_values = 0;
+    cell8 or_values = 0;
     for (int j = y; j < y + h; j++)
         for (int i = x; i < x + w; i++) {
             size_t index = (size_t)j * dim + i;
@@ -26,109 +27,52 @@ static cell do_tile(int dim, const cell *restrict in, cell *restrict out, int x,
     return or_values;
 }
 
-/* Computes step n of all grids, from one array into another. flags[g] becomes the OR of
- * all new cells of grid g. */
-static void step(const pile *p, const run_plan *plan, const cell *in, cell *out, int n,
-                 cell *flags)
-{
-    int dim = p->dim;
-    memset(flags, 0, p->batch * sizeof *flags);
-#pragma omp parallel for collapse(3) schedule(runtime)
-    for (int g = 0; g < p->batch; g++)
-        for (int y = 1; y < dim - 1; y += plan->tileh)
-            for (int x = 1; x < dim - 1; x += plan->tilew) {
-                int w = min_int(plan->tilew, dim - 1 - x);
-                int h = min_int(plan->tileh, dim - 1 - y);
-                size_t grid = g * pile_cells(p);
-                double begin = plan->trace ? seconds() : 0;
-                cell tile_flags = do_tile(dim, in + grid, out + grid, x, y, w, h);
-                trace_tile(plan->trace, n, g, (int[4]){x, y, w, h}, begin,
-                           thread_number());
-#pragma omp atomic
-                flags[g] |= tile_flags;
-            }
-}
-
-/* The same for cells of one byte. */
-static cell do_tile8(int dim, const cell8 *restrict in, cell8 *restrict out, int x,
-                     int y, int w, int h)
+/* Computes one synchronous step, from one grid into another. */
+static cell8 step(const run_plan *plan, int dim, const cell8 *in, cell8 *out, int n)
 {
     cell8 or_values = 0;
-    for (int j = y; j < y + h; j++)
-        for (int i = x; i < x + w; i++) {
-            size_t index = (size_t)j * dim + i;
-            out[index] = next_grains8(in + index, dim);
-            or_values |= out[index];
+#pragma omp parallel for collapse(2) reduction(| : or_values) schedule(runtime)
+    for (int y = 1; y < dim - 1; y += plan->tileh)
+        for (int x = 1; x < dim - 1; x += plan->tilew) {
+            int w = min_int(plan->tilew, dim - 1 - x),
+                h = min_int(plan->tileh, dim - 1 - y);
+            double begin = plan->trace ? seconds() : 0;
+            or_values |= do_tile(dim, in, out, x, y, w, h);
+            trace_tile(plan->trace, n, (int[4]){x, y, w, h}, begin, thread_number());
         }
     return or_values;
 }
 
-static void step8(const pile *p, const run_plan *plan, const cell8 *in, cell8 *out,
-                  int n, cell *flags)
+/* Fills the rows inside the border with 0xff bytes. Each row is filled by the thread
+ * that will compute it, so that on a NUMA machine its pages are near that thread (first
+ * touch). */
+static void first_touch(const run_plan *plan, int dim, cell8 *grid)
 {
-    int dim = p->dim;
-    memset(flags, 0, p->batch * sizeof *flags);
-#pragma omp parallel for collapse(3) schedule(runtime)
-    for (int g = 0; g < p->batch; g++)
-        for (int y = 1; y < dim - 1; y += plan->tileh)
-            for (int x = 1; x < dim - 1; x += plan->tilew) {
-                int w = min_int(plan->tilew, dim - 1 - x);
-                int h = min_int(plan->tileh, dim - 1 - y);
-                size_t grid = g * pile_cells(p);
-                double begin = plan->trace ? seconds() : 0;
-                cell tile_flags = do_tile8(dim, in + grid, out + grid, x, y, w, h);
-                trace_tile(plan->trace, n, g, (int[4]){x, y, w, h}, begin,
-                           thread_number());
-#pragma omp atomic
-                flags[g] |= tile_flags;
-            }
+    size_t row = dim * sizeof *grid;
+#pragma omp parallel for schedule(runtime)
+    for (int y = 1; y < dim - 1; y += plan->tileh)
+        memset(grid + (size_t)y * dim, 0xff, min_int(plan->tileh, dim - 1 - y) * row);
 }
 
-/* Topples the cells of a tile in place. Returns 0 if no cell toppled. */
-static cell do_tile_in_place(int dim, cell *grid, int x, int y, int w, int h)
+/* Topples a pile of which every cell fits in a byte, from step n on; in and out are
+ * workspace. Returns the number of the last step. */
+static int topple_bytes(pile *p, const run_plan *plan, cell8 *in, cell8 *out, int n)
 {
-    cell toppled = 0;
-    for (int j = y; j < y + h; j++)
-        for (int i = x; i < x + w; i++)
-            toppled |= topple_cell(grid + (size_t)j * dim + i, dim);
-    return toppled;
-}
+    size_t cells = pile_cells(p), dim = p->dim;
+    pile_to_bytes(p, dim, 0, in);
+    for (size_t i = 0; i < dim; i++)
+        out[i] = out[cells - 1 - i] = out[i * dim] = out[i * dim + dim - 1] = 0;
 
-/* Computes one sweep in place. A tile changes the cells around it, so tiles that topple
- * at the same time must not touch: the tiles have four colors in a 2 x 2 pattern, and
- * one color is processed after the other (multicolor ordering, the four-color form of
- * red-black). */
-static cell sweep(const run_plan *plan, int dim, cell *grid, int g, int n)
-{
-    cell toppled = 0;
-    for (int color = 0; color < 4; color++) {
-        int left = 1 + color % 2 * plan->tilew, top = 1 + color / 2 * plan->tileh;
-#pragma omp parallel for collapse(2) reduction(| : toppled) schedule(runtime)
-        for (int y = top; y < dim - 1; y += 2 * plan->tileh)
-            for (int x = left; x < dim - 1; x += 2 * plan->tilew) {
-                int w = min_int(plan->tilew, dim - 1 - x);
-                int h = min_int(plan->tileh, dim - 1 - y);
-                double begin = plan->trace ? seconds() : 0;
-                toppled |= do_tile_in_place(dim, grid, x, y, w, h);
-                trace_tile(plan->trace, n, g, (int[4]){x, y, w, h}, begin,
-                           thread_number());
-            }
+    cell8 or_values = pile_or(p->grid, dim);
+    while (n < plan->max_iterations && or_values > 3) {
+        or_values = step(plan, dim, in, out, n);
+        cell8 *swap = in;
+        in = out;
+        out = swap;
+        n++;
     }
-    return toppled;
-}
-
-/* Fills the rows inside the border with 0xff bytes; `row` is the size of a row in
- * bytes. Each row is filled by the thread that will compute it, so that on a NUMA
- * machine its pages are near that thread (first touch). */
-static void first_touch(const pile *p, const run_plan *plan, void *grids, size_t row)
-{
-    int dim = p->dim;
-    char *first = grids;
-#pragma omp parallel for collapse(2) schedule(runtime)
-    for (int g = 0; g < p->batch; g++)
-        for (int y = 1; y < dim - 1; y += plan->tileh)
-            memset(first + ((size_t)g * dim + y) * row, 0xff,
-                   min_int(plan->tileh, dim - 1 - y) * row);
+    pile_from_bytes(p, dim, 0, in);
+    return n;
 }
 
 int topple(pile *p, const run_plan *plan, run_times *t)
@@ -136,67 +80,22 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     double start = seconds();
 
     use_static_schedule();
-    int dim = p->dim;
-    size_t cells = pile_cells(p), total = cells * p->batch;
-    cell *in = allocate_untouched(total, sizeof *in, "the grids before a step");
-    cell *out = allocate_untouched(total, sizeof *out, "the grids after a step");
-    first_touch(p, plan, in, dim * sizeof *in);
-    first_touch(p, plan, out, dim * sizeof *in);
-    for (int g = 0; g < p->batch; g++) pile_clear_border(out + g * cells, dim);
-    cell *flags = allocate(p->batch, sizeof *flags, "the flags of each grid");
-    cell8 *in8 = allocate_untouched(total, sizeof *in8, "the bytes before a step");
-    cell8 *out8 = allocate_untouched(total, sizeof *out8, "the bytes after a step");
-    first_touch(p, plan, in8, dim);
-    first_touch(p, plan, out8, dim);
-    for (size_t i = 0; i < total; i += dim) {
-        bool border = i % cells == 0 || i % cells == cells - dim;
-        out8[i] = out8[i + dim - 1] = 0;
-        if (border) memset(out8 + i, 0, dim);
-    }
+    cell8 *in = allocate_untouched(pile_cells(p), sizeof *in, "the grid before a step");
+    cell8 *out =
+        allocate_untouched(pile_cells(p), sizeof *out, "the grid after a step");
+    first_touch(plan, p->dim, in);
+    first_touch(plan, p->dim, out);
 
     double ready = seconds();
 
-    if (plan->rule == ASYNC) {
-        for (int g = 0; g < p->batch; g++) {
-            cell *grid = p->grid + g * cells;
-            int n = 0;
-            while (n < plan->max_iterations && sweep(plan, dim, grid, g, n)) n++;
-            pile_clear_border(grid, dim);
-            p->iterations[g] = n;
-        }
-    } else {
-        memcpy(in, p->grid, total * sizeof *in);
-        int n = 0;
-        for (int g = 0; g < p->batch; g++) flags[g] = pile_or(in + g * cells, dim);
-        while (record_finished(p, plan, flags, n) > 255 && n < plan->max_iterations) {
-            step(p, plan, in, out, n, flags);
-            cell *swap = in;
-            in = out;
-            out = swap;
-            n++;
-        }
-
-        /* From here on, every cell fits in a byte. */
-        if (record_finished(p, plan, flags, n) <= 255) {
-            for (size_t i = 0; i < total; i++) in8[i] = in[i];
-            while (record_finished(p, plan, flags, n) > 3 && n < plan->max_iterations) {
-                step8(p, plan, in8, out8, n, flags);
-                cell8 *swap = in8;
-                in8 = out8;
-                out8 = swap;
-                n++;
-            }
-            for (size_t i = 0; i < total; i++) in[i] = in8[i];
-        }
-        memcpy(p->grid, in, total * sizeof *in);
-    }
+    /* rule=async: synchronous steps, which are faster than sweeps of wider cells. */
+    int n = topple_tall(p, plan, 255);
+    if (n < plan->max_iterations) n = topple_bytes(p, plan, in, out, n);
+    *p->iterations = n;
 
     double end = seconds();
     t->init = ready - start;
     t->run = t->kernel = end - ready;
-    free(in8);
-    free(out8);
-    free(flags);
     free(in);
     free(out);
     return 0;

@@ -1,29 +1,16 @@
-/* body.h - the toppling rule for one cell of the Abelian sandpile.
+/* body.h - the toppling rule of the Abelian sandpile for one row of bit planes.
  *
  * A cell with n >= 4 grains keeps n % 4 and sends n / 4 to each of its four neighbors
- * (Bak, Tang and Wiesenfeld 1987). In a synchronous step all cells topple at once, from
- * one grid into another. In place, they topple one after the other. Both end with the
- * same stable grid, because topplings commute (Dhar 1990).
- *
- * A grid is row-major with dim cells per row. c points to a cell that is not on the
- * border; the caller guarantees that its four neighbors exist. Grains are unsigned, so
- * % 4 and / 4 compile to a mask and a shift.
+ * (Bak, Tang and Wiesenfeld 1987). In a synchronous step all cells topple at once.
  */
 #include "portable.h"
 #include "bitplanes.h"
 
-/* Returns the grains of the cell after a synchronous step: the ones that it keeps, and
- * one quarter of each neighbor. */
-FN cell next_grains(GLOBAL const cell *c, int dim)
-{
-    return (c[0] & 3) + (c[-1] >> 2) + (c[1] >> 2) + (c[-dim] >> 2) + (c[dim] >> 2);
-}
-
 /* Bit planes. Cells never exceed M | 3, where M is the largest cell: a cell keeps at
  * most 3 grains and receives at most M / 4 (rounded down) from each of four neighbors.
- * So once all cells are at most 7, they need three bits forever. A plane holds one bit
- * of many cells: ones, twos and fours. The fours are what a cell sends to each
- * neighbor, so the new value is
+ * So once all cells are at most 7, they need three bits forever (tall.h topples taller
+ * piles until then). A plane holds one bit of many cells: ones, twos and fours. The
+ * fours are what a cell sends to each neighbor, so the new value is
  *
  *   (ones + 2 twos) + left + right + up + down
  *
@@ -96,19 +83,4 @@ FN bitvec step_column(GLOBAL cell *c, int w, int width, int n, int rows, bitvec 
         c += row_pitch(width);
     }
     return or_fours;
-}
-
-/* Topples the cell in place, so that its neighbors see the change in the same sweep.
- * Returns the grains that each neighbor received. */
-FN cell topple_cell(GLOBAL cell *c, int dim)
-{
-    cell quarter = c[0] / 4;
-    if (quarter) {
-        c[0] %= 4;
-        c[-1] += quarter;
-        c[1] += quarter;
-        c[-dim] += quarter;
-        c[dim] += quarter;
-    }
-    return quarter;
 }

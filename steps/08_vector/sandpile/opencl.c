@@ -1,12 +1,9 @@
 /* opencl.c - the host code for kernel.cl.
  *
- * Every OpenCL program creates the same objects in the same order:
- *   device    the hardware that computes
- *   context   the memory and programs that devices share
- *   queue     the commands for one device, in order
- *   program   source code, built for this device
- *   kernel    one entry point of a program
- *   buffer    memory of the device
+ * An OpenCL program creates these objects, in this order:
+ *   device   executes kernels               context   memory and programs
+ *   queue    commands for the device        program   source, built for the device
+ *   kernel   an entry point of the program  buffer    device memory
  * Then it enqueues commands: write buffers, run the kernel over a range, read buffers.
  */
 #include <stdlib.h>
@@ -39,176 +36,153 @@ static cl_uint vector_lanes(cl_device_id device, int width)
     return width % lanes ? WIDTH_MULTIPLE : lanes;
 }
 
-int topple(pile *p, const run_plan *plan, run_times *t)
+/* The objects of one run, and the range of work-items of a step. */
+typedef struct {
+    cl_context context;
+    cl_command_queue queue;
+    cl_program program;
+    cl_kernel kernel;
+    cl_mem planes, flags;
+    size_t global[2], local[2];
+} device_state;
+
+/* The work-items take columns of `lanes` words and `rows` rows. The global size must be
+ * a multiple of the local size: round up. */
+static void choose_range(device_state *d, const run_plan *plan, int dim, int lanes,
+                         int rows, bool gpu)
 {
-    double start = seconds();
+    size_t items[2] = {plane_width(dim) / lanes, (dim - 2 + rows - 1) / rows};
+    for (int i = 0; i < 2; i++) {
+        d->local[i] = plan->group[i] ? plan->group[i] : gpu && i == 0 ? 32 : 1;
+        d->global[i] = (items[i] + d->local[i] - 1) / d->local[i] * d->local[i];
+    }
+}
+
+static cl_mem create_buffer(cl_context context, size_t size)
+{
+    cl_int err;
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
+    OCL_CHECK(err);
+    return buffer;
+}
+
+/* Enqueues step n; slot is the index of its flag. */
+static void launch_step(const device_state *d, const size_t global[2], int n, int slot)
+{
+    OCL_CHECK(clSetKernelArg(d->kernel, 2, sizeof n, &n));
+    OCL_CHECK(clSetKernelArg(d->kernel, 3, sizeof slot, &slot));
+    OCL_CHECK(clEnqueueNDRangeKernel(d->queue, d->kernel, 2, NULL, global, d->local, 0,
+                                     NULL, NULL));
+}
+
+/* Creates the objects for a grid with dim cells per side. */
+static device_state device_begin(int dim, const run_plan *plan)
+{
+    device_state d;
     cl_int err;
 
-    reject_cpu_options(plan);
-    int dim = p->dim;
-    int batch = p->batch;
-    size_t cells = pile_cells(p), size = cells * batch * sizeof(cell);
-    int width = plane_width(dim);
-    size_t planes_size = total_words(p) * sizeof(cell);
-    cell *staging = sentinel_grids(p);
-    cell *planes = allocate(total_words(p), sizeof *planes, "the bit planes");
-    size_t slots = (size_t)POLL_STEPS * batch;
-    cell *flags = allocate(slots, sizeof *flags, "the flags of each step");
-
     /* PoCL wakes all of its threads for each launch. On a small pile, one thread
-     * finishes a step before a second one is awake. SMALL_WORDS is tuned (exercise 6 of
+     * finishes a step before a second one is awake. SMALL_WORDS is tuned (exercise 2 of
      * the lesson measures it). */
-    enum { SMALL_WORDS = 1 << 19 }; /* in all grids */
-    if (total_words(p) < SMALL_WORDS) ocl_limit_threads(1);
+    enum { SMALL_WORDS = 1 << 19 };
+    if (total_words(dim) < SMALL_WORDS) ocl_limit_threads(1);
 
     cl_device_id device = ocl_device();
-    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
+    d.context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
-    cl_command_queue queue =
-        clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
+    d.queue = clCreateCommandQueue(d.context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
     /* A GPU gets more work-items with fewer rows each. */
-    int gpu = ocl_is_gpu(device), run = gpu ? 4 : 64;
-    cl_uint lanes = vector_lanes(device, width);
-
-    /* The global size must be a multiple of the local size: round up. A work-item
-     * computes cells at first (one on a GPU, a row on a CPU), and later a column of
-     * words. */
-    int cells_per_item = gpu ? 1 : dim;
-    size_t items[2][3] = {{gpu ? dim : 1, dim, batch},
-                          {width / lanes, (dim - 2 + run - 1) / run, batch}};
-    size_t local[2][3] = {{gpu ? 32 : 1, gpu ? 1 : 32, 1}, {gpu ? 32 : 1, 1, 1}};
-    size_t global[2][3];
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; i < 3; i++) {
-            if (plan->group[i] && i < 2) local[k][i] = plan->group[i];
-            global[k][i] = (items[k][i] + local[k][i] - 1) / local[k][i] * local[k][i];
-        }
+    bool gpu = ocl_is_gpu(device);
+    int width = plane_width(dim), lanes = vector_lanes(device, width);
+    int rows = gpu ? 4 : 64;
+    choose_range(&d, plan, dim, lanes, rows, gpu);
 
     /* The source is compiled here, at run time, when shape and device are known. */
     char build_options[96];
     snprintf(build_options, sizeof build_options,
-             "-D DIM=%d -D WIDTH=%d -D LANES=%u -D RUN=%d -D CELLS=%d", dim, width,
-             lanes, run, cells_per_item);
-    cl_program program = ocl_build(context, device, build_options);
-    cl_kernel kernel[2];
-    kernel[0] = clCreateKernel(program, "do_step", &err);
-    OCL_CHECK(err);
-    kernel[1] = clCreateKernel(program, "do_step_planes", &err);
+             "-D DIM=%d -D WIDTH=%d -D LANES=%d -D RUN=%d", dim, width, lanes, rows);
+    d.program = ocl_build(d.context, device, build_options);
+    d.kernel = clCreateKernel(d.program, "do_step", &err);
     OCL_CHECK(err);
 
-    cl_mem d_in = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
-    OCL_CHECK(err);
-    cl_mem d_out = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
-    OCL_CHECK(err);
-    cl_mem d_planes =
-        clCreateBuffer(context, CL_MEM_READ_WRITE, planes_size, NULL, &err);
-    OCL_CHECK(err);
-    cl_mem d_flags =
-        clCreateBuffer(context, CL_MEM_READ_WRITE, slots * sizeof *flags, NULL, &err);
-    OCL_CHECK(err);
-    for (int k = 0; k < 2; k++) {
-        OCL_CHECK(clSetKernelArg(kernel[k], 2, sizeof d_flags, &d_flags));
-        OCL_CHECK(clSetKernelArg(kernel[k], 4, sizeof batch, &batch));
-    }
+    size_t planes_size = total_words(dim) * sizeof(cell);
+    d.planes = create_buffer(d.context, planes_size);
+    d.flags = create_buffer(d.context, POLL_STEPS * sizeof(cell));
+    OCL_CHECK(clSetKernelArg(d.kernel, 0, sizeof d.planes, &d.planes));
+    OCL_CHECK(clSetKernelArg(d.kernel, 1, sizeof d.flags, &d.flags));
 
-    /* Launch one group of each kernel on empty grids: many drivers finish the
-     * compilation of a kernel at its first launch. */
+    /* Launch one group on an empty grid: many drivers finish the compilation of a
+     * kernel at its first launch. */
     const cell empty = 0;
-    const int first_step = 0;
-    OCL_CHECK(
-        clEnqueueFillBuffer(queue, d_in, &empty, sizeof empty, 0, size, 0, NULL, NULL));
-    OCL_CHECK(clEnqueueFillBuffer(queue, d_planes, &empty, sizeof empty, 0, planes_size,
-                                  0, NULL, NULL));
-    OCL_CHECK(clSetKernelArg(kernel[0], 0, sizeof d_in, &d_in));
-    OCL_CHECK(clSetKernelArg(kernel[0], 1, sizeof d_out, &d_out));
-    OCL_CHECK(clSetKernelArg(kernel[1], 0, sizeof d_planes, &d_planes));
-    OCL_CHECK(clSetKernelArg(kernel[1], 1, sizeof first_step, &first_step));
-    for (int k = 0; k < 2; k++) {
-        OCL_CHECK(clSetKernelArg(kernel[k], 3, sizeof first_step, &first_step));
-        OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[k], 3, NULL, local[k], local[k],
-                                         0, NULL, NULL));
-    }
-    OCL_CHECK(clFinish(queue));
+    OCL_CHECK(clEnqueueFillBuffer(d.queue, d.planes, &empty, sizeof empty, 0,
+                                  planes_size, 0, NULL, NULL));
+    launch_step(&d, d.local, 0, 0);
+    OCL_CHECK(clFinish(d.queue));
+    return d;
+}
 
-    double ready = seconds();
-    t->kernel = 0;
+static void device_end(device_state *d)
+{
+    clReleaseMemObject(d->flags);
+    clReleaseMemObject(d->planes);
+    clReleaseKernel(d->kernel);
+    clReleaseProgram(d->program);
+    clReleaseCommandQueue(d->queue);
+    clReleaseContext(d->context);
+}
 
-    int n = 0, k = 0;
-    for (int g = 0; g < batch; g++) flags[g] = pile_or(p->grid + g * cells, dim);
-    cell any_flags = record_finished(p, plan, flags, n);
-    if (any_flags > 7) {
-        OCL_CHECK(clEnqueueWriteBuffer(queue, d_in, CL_FALSE, 0, size, p->grid, 0, NULL,
-                                       NULL));
-        OCL_CHECK(clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, size, staging, 0, NULL,
-                                       NULL));
-    }
-    while (any_flags > 3 && n < plan->max_iterations) {
-        /* Once every cell fits in three bits, pack the grids into bit planes. */
-        if (any_flags <= 7 && k == 0) {
-            if (n)
-                OCL_CHECK(clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, size, p->grid, 0,
-                                              NULL, NULL));
-            pack_planes(p, n, planes);
-            OCL_CHECK(clEnqueueWriteBuffer(queue, d_planes, CL_TRUE, 0, planes_size,
-                                           planes, 0, NULL, NULL));
-            OCL_CHECK(clSetKernelArg(kernel[1], 0, sizeof d_planes, &d_planes));
-            k = 1;
-        }
-        int steps = plan->max_iterations - n < POLL_STEPS ? plan->max_iterations - n
-                                                          : POLL_STEPS;
-        size_t flags_size = (size_t)steps * batch * sizeof *flags;
+/* Topples an unstable pile of which no cell exceeds 7, from step n on. Returns the
+ * number of the last step. */
+static int topple_planes(pile *p, const run_plan *plan, device_state *d, int n,
+                         run_times *t)
+{
+    size_t words = total_words(p->dim), size = words * sizeof(cell);
+    cell *planes = allocate(words, sizeof *planes, "the bit planes");
+
+    pack_planes(p, n, planes);
+    OCL_CHECK(clEnqueueWriteBuffer(d->queue, d->planes, CL_TRUE, 0, size, planes, 0,
+                                   NULL, NULL));
+    bool stable = false;
+    while (!stable && n < plan->max_iterations) {
+        int steps = steps_until_poll(plan, n);
+        cell flags[POLL_STEPS];
         const cell zero = 0;
         cl_event fill_event, read_event; /* the launches between them need no events */
-        OCL_CHECK(clEnqueueFillBuffer(queue, d_flags, &zero, sizeof zero, 0, flags_size,
-                                      0, NULL, &fill_event));
-        for (int s = 0; s < steps; s++) {
-            int step_number = n + s;
-            if (k == 0) {
-                OCL_CHECK(clSetKernelArg(kernel[k], 0, sizeof d_in, &d_in));
-                OCL_CHECK(clSetKernelArg(kernel[k], 1, sizeof d_out, &d_out));
-                cl_mem swap = d_in;
-                d_in = d_out;
-                d_out = swap;
-            } else {
-                OCL_CHECK(
-                    clSetKernelArg(kernel[k], 1, sizeof step_number, &step_number));
-            }
-            OCL_CHECK(clSetKernelArg(kernel[k], 3, sizeof s, &s));
-            OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[k], 3, NULL, global[k],
-                                             local[k], 0, NULL, NULL));
-        }
-        OCL_CHECK(clEnqueueReadBuffer(queue, d_flags, CL_TRUE, 0, flags_size, flags, 0,
-                                      NULL, &read_event));
+        OCL_CHECK(clEnqueueFillBuffer(d->queue, d->flags, &zero, sizeof zero, 0,
+                                      sizeof flags, 0, NULL, &fill_event));
+        for (int s = 0; s < steps; s++) launch_step(d, d->global, n + s, s);
+        OCL_CHECK(clEnqueueReadBuffer(d->queue, d->flags, CL_TRUE, 0, sizeof flags,
+                                      flags, 0, NULL, &read_event));
         t->kernel += seconds_between(fill_event, read_event);
-        for (int s = 0; s < steps; s++)
-            any_flags = record_finished(p, plan, flags + (size_t)s * batch, ++n);
+        n += steps_to_stable(flags, steps, &stable);
     }
-    if (k == 0 && n) {
-        OCL_CHECK(
-            clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, size, p->grid, 0, NULL, NULL));
-    } else if (k) {
-        OCL_CHECK(clEnqueueReadBuffer(queue, d_planes, CL_TRUE, 0, planes_size, planes,
-                                      0, NULL, NULL));
-        unpack_planes(planes, n, p);
-    }
+    OCL_CHECK(clEnqueueReadBuffer(d->queue, d->planes, CL_TRUE, 0, size, planes, 0,
+                                  NULL, NULL));
+    unpack_planes(planes, n, p);
+    free(planes);
+    return n;
+}
+
+int topple(pile *p, const run_plan *plan, run_times *t)
+{
+    double start = seconds();
+
+    reject_cpu_options(plan);
+    device_state d = device_begin(p->dim, plan);
+
+    double ready = seconds();
+
+    int n = topple_tall(p, plan, 7);
+    t->kernel = n > 0 ? seconds() - ready : 0;
+    if (n < plan->max_iterations && pile_or(p->grid, p->dim) > 3)
+        n = topple_planes(p, plan, &d, n, t);
+    *p->iterations = n;
 
     double end = seconds();
     t->init = ready - start;
     t->run = end - ready;
-
-    clReleaseMemObject(d_flags);
-    clReleaseMemObject(d_planes);
-    clReleaseMemObject(d_out);
-    clReleaseMemObject(d_in);
-    clReleaseKernel(kernel[1]);
-    clReleaseKernel(kernel[0]);
-    clReleaseProgram(program);
-    clReleaseCommandQueue(queue);
-    clReleaseContext(context);
-    free(flags);
-    free(planes);
-    free(staging);
+    device_end(&d);
     return 0;
 }

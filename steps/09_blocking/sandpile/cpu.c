@@ -1,86 +1,59 @@
-/* cpu.c - topples the grids in parallel: OpenMP threads compute tiles of plan->tilew x
- * plan->tileh cells.
+/* cpu.c - topples the grid in parallel, in bit planes: OpenMP threads compute blocks of
+ * steps of bands of rows.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "host.h"
 
+enum {
+    BLOCK_STEPS = 32,  /* maximum number of steps of a block */
+    MIN_TILE_ROWS = 2, /* the row above a shifted tile is in the tile above */
+    MIN_BAND_ROWS = 32 /* shorter bands would wait longer than they compute */
+};
+
 static inline int min_int(int a, int b)
 {
     return a < b ? a : b;
 }
-
-/* Computes one step of a tile of w x h cells at (x, y). Returns the OR of all new
- * cells: more than 3 if and only if a cell is unstable. */
-static cell do_tile(int dim, const cell *restrict in, cell *restrict out, int x, int y,
-                    int w, int h)
-{
-    cell or_values = 0;
-    for (int j = y; j < y + h; j++)
-        for (int i = x; i < x + w; i++) {
-            size_t index = (size_t)j * dim + i;
-            out[index] = next_grains(in + index, dim);
-            or_values |= out[index];
-        }
-    return or_values;
-}
-
-/* Computes step n of all grids, from one array into another. flags[g] becomes the OR of
- * all new cells of grid g. */
-static void step(const pile *p, const run_plan *plan, const cell *in, cell *out, int n,
-                 cell *flags)
-{
-    int dim = p->dim;
-    memset(flags, 0, p->batch * sizeof *flags);
-#pragma omp parallel for collapse(3) schedule(runtime)
-    for (int g = 0; g < p->batch; g++)
-        for (int y = 1; y < dim - 1; y += plan->tileh)
-            for (int x = 1; x < dim - 1; x += plan->tilew) {
-                int w = min_int(plan->tilew, dim - 1 - x);
-                int h = min_int(plan->tileh, dim - 1 - y);
-                size_t grid = g * pile_cells(p);
-                double begin = plan->trace ? seconds() : 0;
-                cell tile_flags = do_tile(dim, in + grid, out + grid, x, y, w, h);
-                trace_tile(plan->trace, n, g, (int[4]){x, y, w, h}, begin,
-                           thread_number());
-#pragma omp atomic
-                flags[g] |= tile_flags;
-            }
-}
-
-enum { MIN_TILE_ROWS = 2 }; /* the row above a shifted tile is in the tile above */
-
-/* From this many grids per thread on, one band per grid keeps the threads busy: the
- * busiest thread then has at most 25 % more than the mean. */
-enum { GRIDS_PER_THREAD = 4 };
 
 static inline int max_int(int a, int b)
 {
     return a > b ? a : b;
 }
 
-/* Properties that all bands share. */
+/* The grid in bit planes. */
 typedef struct {
+    const run_plan *plan;
     int dim, width;
-    const cell *inside; /* mask of the cells inside the border */
-} grid_shape;
+    cell *planes;
+} packed_grid;
 
-/* A band with its rows in bit planes. rows[0] is row range.first_stored of the grid. */
-typedef struct {
-    band range;
-    cell *rows;
-} stored_band;
-
-/* Returns nonzero if any cell of rows y .. end - 1 has a four, before or after the last
- * step. */
-static int any_fours(stored_band b, int width, int y, int end)
+static inline cell *grid_row(const packed_grid *grid, int y)
 {
-    bitvec or_fours = bitvec_at(GLOBAL, b.rows) ^ bitvec_at(GLOBAL, b.rows);
-    for (int j = max_int(y, b.range.first_stored); j < min_int(end, b.range.end_stored);
-         j++) {
-        const cell *fours =
-            b.rows + (size_t)(j - b.range.first_stored) * row_pitch(width) + 2 * width;
+    return grid->planes + (size_t)y * row_pitch(grid->width);
+}
+
+/* Computes step n of rows first .. end - 1. Returns nonzero if it has left fours. */
+static int do_rows(const packed_grid *grid, int n, int first, int end)
+{
+    int width = grid->width, found = 0;
+    for (int w = 0; w < width && first < end; w += LANES) {
+        cell *c = grid_row(grid, first) + w;
+        bitvec inside = bitvec_at(GLOBAL, grid->planes + w);
+        found |= bitvec_any(step_column(c, w, width, n, end - first, inside));
+    }
+    return found;
+}
+
+/* Returns nonzero if any cell of rows y .. end - 1 has a four, after the last step or
+ * the one before it. */
+static int any_fours(const packed_grid *grid, int y, int end)
+{
+    int width = grid->width;
+    bitvec or_fours = bitvec_fill(0);
+    for (int j = max_int(y, 1); j < min_int(end, grid->dim - 1); j++) {
+        const cell *fours = grid_row(grid, j) + fours_offset(width, 0);
         for (int w = 0; w < 2 * width; w += LANES)
             or_fours |= bitvec_at(GLOBAL, fours + w);
     }
@@ -96,213 +69,149 @@ static int any_fours(stored_band b, int width, int y, int end)
  *   step 1       |-----------|
  *   step 2  |-----------|
  *
- * active[s + 2] becomes nonzero if step s has left fours; active[0] and active[1]
- * describe the state before. above_active is the same of the tile above. If neither
- * tile had fours in the two previous steps, the step is skipped (lazy evaluation). */
-static void do_tile_planes(const grid_shape *shape, stored_band b, int n, int steps,
-                           int y, int h, const char *above_active, char *active)
+ * flags[s] becomes nonzero if step s has left fours. A tile is active if it has fours
+ * before or after any of these steps. A tile without fours whose neighbor above is not
+ * active has nothing to compute (lazy evaluation). Returns whether it is active. */
+static bool do_tile(const packed_grid *grid, int n, int steps, int y, int h,
+                    bool above_active, char *flags)
 {
-    int width = shape->width;
-    active[0] = active[1] = any_fours(b, width, y - 1, y + h + 1);
-    for (int s = 0; s < steps; s++) {
-        int first_row = max_int(y - s, band_first_valid(b.range, s));
-        int rows =
-            min_int(y - s + h, band_end_valid(b.range, shape->dim, s)) - first_row;
-        active[s + 2] = 0;
-        if (rows <= 0 ||
-            !(above_active[s] | above_active[s + 1] | active[s] | active[s + 1]))
-            continue;
-
-        cell *c =
-            b.rows + (size_t)(first_row - b.range.first_stored) * row_pitch(width);
-        for (int w = 0; w < width; w += LANES) {
-            bitvec inside = bitvec_at(GLOBAL, shape->inside + w);
-            active[s + 2] |=
-                bitvec_any(step_column(c + w, w, width, n + s, rows, inside));
-        }
+    bool active = any_fours(grid, y - 1, y + h + 1);
+    for (int s = 0; s < steps && (active || above_active); s++) {
+        int first = max_int(y - s, 1), end = min_int(y - s + h, grid->dim - 1);
+        int found = do_rows(grid, n + s, first, end);
+        flags[s] |= found;
+        active = active || found;
     }
+    return active;
 }
 
-/* Computes all tiles of a band, from top to bottom. band_flags[s] becomes nonzero if
- * the band is unstable after step s. A function of its own, because inlined into
- * topple_planes it would leave too few registers for the loop of step_column. */
-NOINLINE_FN void do_band(const run_plan *plan, const grid_shape *shape, stored_band b,
-                         int n, int steps, int g, cell band_flags[STEPS])
-{
-    int h = max_int(plan->tileh, MIN_TILE_ROWS);
-    char buffers[2][STEPS + 2] = {{0}}, *above_active = buffers[0],
-                            *active = buffers[1];
-    memset(band_flags, 0, STEPS * sizeof *band_flags);
-    for (int y = b.range.first_stored + 1; y < b.range.end_stored + steps; y += h) {
-        double begin = plan->trace ? seconds() : 0;
-        do_tile_planes(shape, b, n, steps, y, h, above_active, active);
-        for (int s = 0; s < steps; s++) band_flags[s] |= 4 * active[s + 2];
-        int first = max_int(y, b.range.first), end = min_int(y + h, b.range.end);
-        if (first < end)
-            trace_tile(plan->trace, n, g,
-                       (int[4]){1, first, shape->dim - 2, end - first}, begin,
-                       thread_number());
-        char *swap = above_active;
-        above_active = active;
-        active = swap;
-    }
-}
-
-/* Copies the ghost rows of band i of a grid from its neighbors. */
-static void fetch_ghosts(const stored_band *b, int i, int count, size_t pitch)
-{
-    band range = b[i].range;
-    if (i > 0)
-        memcpy(b[i].rows,
-               b[i - 1].rows +
-                   (range.first_stored - b[i - 1].range.first_stored) * pitch,
-               (range.first - range.first_stored) * pitch * sizeof(cell));
-    if (i < count - 1)
-        memcpy(b[i].rows + (range.end - range.first_stored) * pitch,
-               b[i + 1].rows + (range.end - b[i + 1].range.first_stored) * pitch,
-               (range.end_stored - range.end) * pitch * sizeof(cell));
-}
-
-/* Topples the cells of a tile in place. Returns 0 if no cell toppled. */
-static cell do_tile_in_place(int dim, cell *grid, int x, int y, int w, int h)
-{
-    cell toppled = 0;
-    for (int j = y; j < y + h; j++)
-        for (int i = x; i < x + w; i++)
-            toppled |= topple_cell(grid + (size_t)j * dim + i, dim);
-    return toppled;
-}
-
-/* Computes one sweep in place. A tile changes the cells around it, so tiles that topple
- * at the same time must not touch: the tiles have four colors in a 2 x 2 pattern, and
- * one color is processed after the other (multicolor ordering, the four-color form of
- * red-black). */
-static cell sweep(const run_plan *plan, int dim, cell *grid, int g, int n)
-{
-    cell toppled = 0;
-    for (int color = 0; color < 4; color++) {
-        int left = 1 + color % 2 * plan->tilew, top = 1 + color / 2 * plan->tileh;
-#pragma omp parallel for collapse(2) reduction(| : toppled) schedule(runtime)
-        for (int y = top; y < dim - 1; y += 2 * plan->tileh)
-            for (int x = left; x < dim - 1; x += 2 * plan->tilew) {
-                int w = min_int(plan->tilew, dim - 1 - x);
-                int h = min_int(plan->tileh, dim - 1 - y);
-                double begin = plan->trace ? seconds() : 0;
-                toppled |= do_tile_in_place(dim, grid, x, y, w, h);
-                trace_tile(plan->trace, n, g, (int[4]){x, y, w, h}, begin,
-                           thread_number());
-            }
-    }
-    return toppled;
-}
-
-/* Fills the rows inside the border with 0xff bytes; `row` is the size of a row in
- * bytes. Each row is filled by the thread that will compute it, so that on a NUMA
- * machine its pages are near that thread (first touch). */
-static void first_touch(const pile *p, const run_plan *plan, void *grids, size_t row)
-{
-    int dim = p->dim;
-    char *first = grids;
-#pragma omp parallel for collapse(2) schedule(runtime)
-    for (int g = 0; g < p->batch; g++)
-        for (int y = 1; y < dim - 1; y += plan->tileh)
-            memset(first + ((size_t)g * dim + y) * row, 0xff,
-                   min_int(plan->tileh, dim - 1 - y) * row);
-}
-
-/* The bands of all grids: one per thread and grid if there are fewer grids than keep
- * the threads busy, else one per grid. */
+/* A band: the rows that one call of do_band computes in a block of steps. Step s
+ * computes rows first - s .. end - s - 1, but the first band always begins at row 1,
+ * and the last one always ends at row dim - 2. So the rows that a band needs from the
+ * band above are those that the latter computes in the same block, and there are no
+ * ghost rows. */
 typedef struct {
-    stored_band *band;
-    int per_grid, total; /* number of bands per grid, and of all grids */
-    size_t pitch;
-    cell *band_flags; /* [total][STEPS] */
-    cell *rows;
+    int first, end;
+    bool active; /* whether its last tile is, see do_tile */
+} skewed_band;
+
+/* Computes all tiles of a band, from top to bottom. above is the band above, or NULL.
+ * flags[s] becomes 1 if the band is unstable after step s. A function of its own,
+ * because inlined into topple_planes it would leave too few registers for the loop of
+ * step_column. */
+NOINLINE_FN void do_band(const packed_grid *grid, skewed_band *b,
+                         const skewed_band *above, int n, int steps, cell *flags)
+{
+    tile_trace *trace = grid->plan->trace;
+    bool is_last = b->end == grid->dim - 1, active = above && above->active;
+    int stop = is_last ? b->end + steps : b->end;
+    char band_flags[BLOCK_STEPS] = {0};
+    for (int y = b->first, h; y < stop; y += h) {
+        double begin = trace ? seconds() : 0;
+        h = max_int(grid->plan->tileh, MIN_TILE_ROWS);
+        if (!is_last && stop - y < h + MIN_TILE_ROWS) h = stop - y;
+        active = do_tile(grid, n, steps, y, h, active, band_flags);
+        int end = min_int(y + h, b->end);
+        if (y < end)
+            trace_tile(trace, n, (int[4]){1, y, grid->dim - 2, end - y}, begin,
+                       thread_number());
+    }
+    b->active = active;
+    for (int s = 0; s < steps; s++)
+        if (band_flags[s]) {
+#pragma omp atomic write
+            flags[s] = 1;
+        }
+}
+
+/* The bands of a grid, and their schedule. Band b computes block k of `steps` steps in
+ * phase 2 k + b:
+ *
+ *   phase    0      1      2      3      4      5
+ *   band 0   k = 0         1             2
+ *   band 1          0             1             2
+ *   band 2                 0             1
+ *   band 3                        0             1
+ *
+ * It follows the band above, and the band below has finished block k - 1. Bands that
+ * compute in the same phase have a band between them. So a thread that owns two bands
+ * is always busy, and there is one barrier per phase. A single band computes a block in
+ * each phase. */
+typedef struct {
+    skewed_band *band;
+    int count;
+    int steps;   /* per block */
+    int slots;   /* blocks whose flags are kept */
+    cell *flags; /* [slots][steps]: 1 if the grid is unstable after this step */
 } band_set;
 
-/* Divides rows 1 .. dim - 2 of each grid into bands. The thread that will compute a
- * band touches its memory first, before the clock starts: page faults take as long as
- * many steps. */
-static band_set make_bands(int batch, int dim)
+/* Divides rows 1 .. dim - 2 into two bands per thread, or one band if there are too few
+ * rows. The thread that will compute a band touches its memory first, before the clock
+ * starts: page faults take as long as many steps. */
+static band_set make_bands(const packed_grid *grid)
 {
-    int inner = dim - 2;
-    band_set bands = {.pitch = row_pitch(plane_width(dim))};
-    bands.per_grid = batch < GRIDS_PER_THREAD * max_threads()
-                         ? min_int(max_threads(), inner / STEPS)
-                         : 1;
-    bands.per_grid = max_int(bands.per_grid, 1);
-    bands.total = bands.per_grid * batch;
-    bands.band = allocate(bands.total, sizeof *bands.band, "the bands");
-    bands.band_flags =
-        allocate((size_t)bands.total * STEPS, sizeof(cell), "the flags of the bands");
-    size_t rows = 0;
-    for (int i = 0; i < bands.total; i++) {
-        int k = i % bands.per_grid;
-        bands.band[i].range = band_at(dim, 1 + (int64_t)inner * k / bands.per_grid,
-                                      1 + (int64_t)inner * (k + 1) / bands.per_grid);
-        rows += bands.band[i].range.end_stored - bands.band[i].range.first_stored;
-    }
-    bands.rows =
-        allocate_untouched(rows * bands.pitch, sizeof(cell), "the rows of the bands");
-    cell *next = bands.rows;
-    for (int i = 0; i < bands.total; i++) {
-        band range = bands.band[i].range;
-        bands.band[i].rows = next;
-        next += (range.end_stored - range.first_stored) * bands.pitch;
-    }
+    int inner = grid->dim - 2, threads = max_threads();
+    size_t pitch = row_pitch(grid->width);
+    band_set bands = {.count = 1, .steps = BLOCK_STEPS};
+    if (threads > 1 && inner / MIN_BAND_ROWS > 2)
+        bands.count = min_int(2 * threads, inner / MIN_BAND_ROWS);
+    /* Bands of the same phase must not touch. */
+    if (bands.count > 1)
+        bands.steps = min_int(BLOCK_STEPS, (inner / bands.count - 2) / 4 * 4);
+    bands.slots = bands.count / 2 + 2;
+    bands.band = allocate(bands.count, sizeof *bands.band, "the bands");
+    size_t flags = (size_t)bands.slots * bands.steps;
+    bands.flags = allocate(flags, sizeof(cell), "the flags of the blocks");
+    memset(bands.flags, 0, flags * sizeof(cell));
 #pragma omp parallel for schedule(static)
-    for (int i = 0; i < bands.total; i++) {
-        stored_band b = bands.band[i];
-        memset(b.rows, 0xff,
-               (b.range.end_stored - b.range.first_stored) * bands.pitch *
-                   sizeof(cell));
+    for (int k = 0; k < bands.count; k++) {
+        /* All bands but the first and the last move by steps - 1 rows in a block. */
+        int last = bands.count - 1, shift = bands.steps / 2;
+        skewed_band *b = &bands.band[k];
+        b->first = 1 + (int64_t)inner * k / bands.count + (k ? shift : 0);
+        b->end = 1 + (int64_t)inner * (k + 1) / bands.count + (k < last ? shift : 0);
+        int top = k ? b->first : 0, bottom = k < last ? b->end : grid->dim;
+        memset(grid_row(grid, top), 0xff, (bottom - top) * pitch * sizeof(cell));
     }
     return bands;
 }
 
-/* Topples grids in bit planes, starting with step n. Returns the number of steps. */
-static int topple_planes(pile *p, const run_plan *plan, band_set bands, cell *planes,
-                         int n, cell *flags)
+/* Topples the grid, starting with step n. Returns the number of steps. Further steps do
+ * not change a stable grid. */
+static int topple_planes(const packed_grid *grid, band_set bands, int n)
 {
-    int dim = p->dim, batch = p->batch, per_grid = bands.per_grid, total = bands.total;
-    grid_shape shape = {dim, plane_width(dim), planes};
-    size_t pitch = bands.pitch;
-    stored_band *b = bands.band;
-    cell *band_flags = bands.band_flags;
+    int limit = grid->plan->max_iterations, first_step = n;
+    int stride = bands.count > 1 ? 2 : 1;
+    int64_t blocks = ((int64_t)limit - n + bands.steps - 1) / bands.steps;
 
-#pragma omp parallel for schedule(static)
-    for (int i = 0; i < total; i++) {
-        band range = b[i].range;
-        memcpy(b[i].rows,
-               planes + ((size_t)(i / per_grid) * dim + range.first_stored) * pitch,
-               (range.end_stored - range.first_stored) * pitch * sizeof *planes);
-    }
-
-    cell any_flags = record_finished(p, plan, flags, n);
+    /* Thread 0 finds out after phase k whether phase k + 2 is needed, so that all
+     * threads read it after another barrier. */
+    bool more[2] = {true, true}, unstable = true;
 #pragma omp parallel
-    while (any_flags > 3 && n < plan->max_iterations) {
-        int steps = min_int(STEPS, plan->max_iterations - n);
-#pragma omp for schedule(static)
-        for (int i = 0; i < total; i++)
-            do_band(plan, &shape, b[i], n, steps, i / per_grid,
-                    band_flags + (size_t)i * STEPS);
+    for (int64_t phase = 0; more[phase % 2]; phase++) {
 #pragma omp for schedule(static) nowait
-        for (int i = 0; i < total; i++)
-            fetch_ghosts(b + i / per_grid * per_grid, i % per_grid, per_grid, pitch);
-#pragma omp single
-        for (int s = 0; s < steps; s++) {
-            memset(flags, 0, batch * sizeof *flags);
-            for (int i = 0; i < total; i++)
-                flags[i / per_grid] |= band_flags[(size_t)i * STEPS + s];
-            any_flags = record_finished(p, plan, flags, ++n);
+        for (int k = 0; k < bands.count; k++) {
+            int64_t block = (phase - k) / stride;
+            if (phase < k || (phase - k) % stride || block >= blocks) continue;
+            int begin = first_step + (int)(block * bands.steps);
+            do_band(grid, &bands.band[k], k ? &bands.band[k - 1] : NULL, begin,
+                    min_int(bands.steps, limit - begin),
+                    bands.flags + block % bands.slots * bands.steps);
         }
-    }
-
-    for (int i = 0; i < total; i++) {
-        band range = b[i].range;
-        memcpy(planes + ((size_t)(i / per_grid) * dim + range.first) * pitch,
-               b[i].rows + (range.first - range.first_stored) * pitch,
-               (range.end - range.first) * pitch * sizeof *planes);
+#pragma omp barrier
+#pragma omp master
+        {
+            /* The last band has finished a block in each phase, or in every other. */
+            int64_t done = phase - (bands.count - 1);
+            if (unstable && done >= 0 && done % stride == 0) {
+                cell *flags = bands.flags + done / stride % bands.slots * bands.steps;
+                int steps = min_int(bands.steps, limit - n);
+                for (int s = 0; s < steps && unstable; s++, n++) unstable = flags[s];
+                memset(flags, 0, bands.steps * sizeof *flags);
+                unstable = unstable && n < limit;
+            }
+            more[phase % 2] = unstable;
+        }
     }
     return n;
 }
@@ -313,58 +222,26 @@ int topple(pile *p, const run_plan *plan, run_times *t)
 
     use_static_schedule();
     int dim = p->dim;
-    size_t cells = pile_cells(p), total = cells * p->batch;
-    cell *in = allocate_untouched(total, sizeof *in, "the grids before a step");
-    cell *out = allocate_untouched(total, sizeof *out, "the grids after a step");
-    first_touch(p, plan, in, dim * sizeof *in);
-    first_touch(p, plan, out, dim * sizeof *in);
-    for (int g = 0; g < p->batch; g++) pile_clear_border(out + g * cells, dim);
-    cell *flags = allocate(p->batch, sizeof *flags, "the flags of each grid");
-    cell *planes = allocate(total_words(p), sizeof *planes, "the bit planes");
-    band_set bands = make_bands(p->batch, dim);
+    cell *planes =
+        allocate_untouched(total_words(dim), sizeof *planes, "the bit planes");
+    packed_grid grid = {plan, dim, plane_width(dim), planes};
+    band_set bands = make_bands(&grid);
 
     double ready = seconds();
 
-    if (plan->rule == ASYNC) {
-        for (int g = 0; g < p->batch; g++) {
-            cell *grid = p->grid + g * cells;
-            int n = 0;
-            while (n < plan->max_iterations && sweep(plan, dim, grid, g, n)) n++;
-            pile_clear_border(grid, dim);
-            p->iterations[g] = n;
-        }
-    } else {
-        int n = 0;
-        for (int g = 0; g < p->batch; g++) flags[g] = pile_or(p->grid + g * cells, dim);
-        if (record_finished(p, plan, flags, n) > 7) {
-            memcpy(in, p->grid, total * sizeof *in);
-            while (record_finished(p, plan, flags, n) > 7 && n < plan->max_iterations) {
-                step(p, plan, in, out, n, flags);
-                cell *swap = in;
-                in = out;
-                out = swap;
-                n++;
-            }
-            memcpy(p->grid, in, total * sizeof *in);
-        }
-
-        /* From here on, every cell fits in three bits. */
-        if (record_finished(p, plan, flags, n) <= 7) {
-            pack_planes(p, n, planes);
-            n = topple_planes(p, plan, bands, planes, n, flags);
-            unpack_planes(planes, n, p);
-        }
+    int n = topple_tall(p, plan, 7);
+    if (pile_or(p->grid, dim) > 3 && n < plan->max_iterations) {
+        pack_planes(p, n, planes);
+        n = topple_planes(&grid, bands, n);
+        unpack_planes(planes, n, p);
     }
+    *p->iterations = n;
 
     double end = seconds();
     t->init = ready - start;
     t->run = t->kernel = end - ready;
-    free(bands.rows);
-    free(bands.band_flags);
+    free(bands.flags);
     free(bands.band);
     free(planes);
-    free(flags);
-    free(in);
-    free(out);
     return 0;
 }

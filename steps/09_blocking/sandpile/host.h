@@ -1,48 +1,45 @@
 /* host.h - functions that the host code of all back-ends shares. */
-#include "sandpile.h"
+#include "tall.h"
 #include "body.h"
 
 /* Steps between two polls of the flags. */
 enum { POLL_STEPS = 256 };
 
-/* Rejects options that only the CPU back-ends support: toppling in place, and the trace
- * of tiles per thread. */
-static inline void reject_cpu_options(const run_plan *plan)
+/* Returns the number of steps from step n to the next poll. */
+static inline int steps_until_poll(const run_plan *plan, int n)
 {
-    if (plan->rule == ASYNC)
-        fail("rule=async: not supported by this back-end: expected sync, or the "
-             "back-end seq or omp");
-    if (plan->trace)
-        fail("trace=: not supported by this back-end: expected the back-end omp");
+    int left = plan->max_iterations - n;
+    return left < POLL_STEPS ? left : POLL_STEPS;
 }
 
-/* Returns new grids with the sentinel value in all cells, and 0 on the borders, which
- * no step computes. The caller frees them. */
-static inline cell *sentinel_grids(const pile *p)
+/* Returns how many of `steps` steps the pile needed: those up to the first one that
+ * left it stable, whose flag is 0. Later steps have not changed it. */
+static inline int steps_to_stable(const cell *flags, int steps, bool *stable)
 {
-    size_t cells = pile_cells(p);
-    cell *grids = (cell *)allocate(cells * p->batch, sizeof *grids, "the grids");
-    for (int g = 0; g < p->batch; g++) pile_clear_border(grids + g * cells, p->dim);
-    return grids;
+    for (int s = 0; s < steps; s++) {
+        *stable = !flags[s];
+        if (*stable) return s + 1;
+    }
+    return steps;
 }
 
 /* A row has a multiple of this many words, so that it consists of whole vectors on this
  * and on other devices. */
 enum { WIDTH_MULTIPLE = LANES > 8 ? LANES : 8 };
 
-/* Words per plane row, and in all grids in bit planes. */
+/* Words per plane row, and in a grid in bit planes. */
 static inline int plane_width(int dim)
 {
     int cells_per_vector = 32 * WIDTH_MULTIPLE;
     return (dim - 2 + cells_per_vector - 1) / cells_per_vector * WIDTH_MULTIPLE;
 }
 
-static inline size_t total_words(const pile *p)
+static inline size_t total_words(int dim)
 {
-    return (size_t)p->batch * p->dim * row_pitch(plane_width(p->dim));
+    return (size_t)dim * row_pitch(plane_width(dim));
 }
 
-/* Packs all grids into bit planes after n steps; no cell may exceed 7. Row 0 (the
+/* Packs the grid into bit planes after n steps; no cell may exceed 7. Row 0 (the
  * border) contains no cells; its ones plane holds the mask of the cells inside the
  * border. */
 static inline void pack_planes(const pile *p, int n, cell *to)
@@ -52,14 +49,14 @@ static inline void pack_planes(const pile *p, int n, cell *to)
 #ifdef _OPENMP
 #pragma omp parallel for
 #endif
-    for (size_t y = 0; y < (size_t)dim * p->batch; y++) {
-        const cell *row = p->grid + y * dim + 1;
+    for (int y = 0; y < dim; y++) {
+        const cell *row = p->grid + (size_t)y * dim + 1;
         cell *row_planes = to + y * pitch;
         for (size_t i = 0; i < pitch; i++) row_planes[i] = 0;
         for (int x = 0; x < dim - 2; x += width) {
             int words = dim - 2 - x < width ? dim - 2 - x : width;
             for (int w = 0; w < words; w++) {
-                cell v = y % dim ? row[x + w] : 1;
+                cell v = y ? row[x + w] : 1;
                 row_planes[w] |= (v & 1) << x / width;
                 row_planes[width + w] |= (v >> 1 & 1) << x / width;
                 row_planes[fours + w] |= (v >> 2) << x / width;
@@ -71,13 +68,14 @@ static inline void pack_planes(const pile *p, int n, cell *to)
 static inline void unpack_planes(const cell *from, int n, pile *p)
 {
     int dim = p->dim, width = plane_width(dim), fours = fours_offset(width, n);
+    size_t pitch = row_pitch(width);
 #ifdef _OPENMP
 #pragma omp parallel for
 #endif
-    for (size_t y = 0; y < (size_t)dim * p->batch; y++) {
-        cell *row = p->grid + y * dim + 1;
-        const cell *row_planes = from + y * row_pitch(width);
-        for (int x = 0; x < dim - 2 && y % dim; x += width) {
+    for (int y = 1; y < dim - 1; y++) {
+        cell *row = p->grid + (size_t)y * dim + 1;
+        const cell *row_planes = from + y * pitch;
+        for (int x = 0; x < dim - 2; x += width) {
             int words = dim - 2 - x < width ? dim - 2 - x : width;
             for (int w = 0; w < words; w++) {
                 cell ones = row_planes[w] >> x / width & 1;
@@ -87,19 +85,4 @@ static inline void unpack_planes(const cell *from, int n, pile *p)
             }
         }
     }
-}
-
-/* Records n as the iteration count of every grid that is finished after n steps, stable
- * or not. flags[g] is more than 3 if grid g is unstable. Returns the OR of all flags.
- * Further steps do not change a stable grid. */
-static inline cell record_finished(pile *p, const run_plan *plan, const cell *flags,
-                                   int n)
-{
-    cell any_flags = 0;
-    for (int g = 0; g < p->batch; g++) {
-        bool finished = flags[g] <= 3 || n == plan->max_iterations;
-        if (p->iterations[g] < 0 && finished) p->iterations[g] = n;
-        any_flags |= flags[g];
-    }
-    return any_flags;
 }

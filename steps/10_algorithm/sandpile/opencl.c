@@ -1,12 +1,9 @@
 /* opencl.c - the host code for kernel.cl.
  *
- * Every OpenCL program creates the same objects in the same order:
- *   device    the hardware that computes
- *   context   the memory and programs that devices share
- *   queue     the commands for one device, in order
- *   program   source code, built for this device
- *   kernel    one entry point of a program
- *   buffer    memory of the device
+ * An OpenCL program creates these objects, in this order:
+ *   device   executes kernels               context   memory and programs
+ *   queue    commands for the device        program   source, built for the device
+ *   kernel   an entry point of the program  buffer    device memory
  * Then it enqueues commands: write buffers, run the kernel over a range, read buffers.
  */
 #include <stdlib.h>
@@ -39,14 +36,14 @@ static cl_uint vector_lanes(cl_device_id device, int width)
     return width % lanes ? WIDTH_MULTIPLE : lanes;
 }
 
-/* The bands into which a grid is divided. */
+/* The bands into which the grid is divided. */
 typedef struct {
     int rows;      /* own rows of a band */
     int max_steps; /* steps per launch */
     int tile_rows; /* rows that compute all steps while they are in a cache */
-    int count;     /* bands per grid */
-    size_t size;   /* bytes of a band, including ghost rows */
-    bool fits;     /* in local memory */
+    int count;
+    size_t size; /* bytes of a band, including ghost rows */
+    bool fits;   /* in local memory */
 } band_shape;
 
 /* The minimum number of rows of a band on a CPU. */
@@ -86,199 +83,175 @@ static band_shape choose_bands(cl_device_id device, int inner_rows, int width)
     return b;
 }
 
-int topple(pile *p, const run_plan *plan, run_times *t)
+/* The objects of one run, and the range of work-items of a launch. */
+typedef struct {
+    cl_context context;
+    cl_command_queue queue;
+    cl_program program;
+    cl_kernel kernel;
+    cl_mem planes[2], flags; /* planes: input and output of a launch */
+    cl_mem workspace;        /* unless it is in local memory */
+    band_shape bands;
+    size_t global[2], local[2];
+} device_state;
+
+static cl_mem create_buffer(cl_context context, size_t size)
 {
-    double start = seconds();
+    cl_int err;
+    cl_mem buffer = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
+    OCL_CHECK(err);
+    return buffer;
+}
+
+/* A group computes a band: on a GPU with 256 work-items. */
+static void choose_range(device_state *d, const run_plan *plan, int width, bool gpu)
+{
+    int words = width < 32 ? width : 32;
+    d->local[0] = plan->group[0] ? plan->group[0] : gpu ? words : 1;
+    d->local[1] = plan->group[1] ? plan->group[1] : gpu ? 256 / words : 1;
+    d->global[0] = d->local[0];
+    d->global[1] = d->local[1] * d->bands.count;
+}
+
+/* Creates the buffers, and passes to the kernel what is the same for all launches. */
+static void create_buffers(device_state *d, int side)
+{
+    band_shape b = d->bands;
+    for (int i = 0; i < 2; i++)
+        d->planes[i] = create_buffer(d->context, total_words(side) * sizeof(cell));
+    d->flags = create_buffer(d->context, POLL_STEPS * sizeof(cell));
+    d->workspace = create_buffer(d->context, b.fits ? sizeof(cell) : b.size * b.count);
+    int stride = b.fits ? 0 : b.size / sizeof(cell);
+    OCL_CHECK(clSetKernelArg(d->kernel, 2, sizeof d->flags, &d->flags));
+    OCL_CHECK(clSetKernelArg(d->kernel, 6, b.fits ? b.size : sizeof d->workspace,
+                             b.fits ? NULL : &d->workspace));
+    OCL_CHECK(clSetKernelArg(d->kernel, 7, sizeof stride, &stride));
+}
+
+/* Enqueues steps n .. n + steps - 1; slot is the index of the first flag. */
+static void launch_steps(device_state *d, const size_t global[2], int n, int slot,
+                         int steps)
+{
+    OCL_CHECK(clSetKernelArg(d->kernel, 0, sizeof *d->planes, &d->planes[0]));
+    OCL_CHECK(clSetKernelArg(d->kernel, 1, sizeof *d->planes, &d->planes[1]));
+    OCL_CHECK(clSetKernelArg(d->kernel, 3, sizeof n, &n));
+    OCL_CHECK(clSetKernelArg(d->kernel, 4, sizeof slot, &slot));
+    OCL_CHECK(clSetKernelArg(d->kernel, 5, sizeof steps, &steps));
+    OCL_CHECK(clEnqueueNDRangeKernel(d->queue, d->kernel, 2, NULL, global, d->local, 0,
+                                     NULL, NULL));
+    cl_mem swap = d->planes[0];
+    d->planes[0] = d->planes[1];
+    d->planes[1] = swap;
+}
+
+/* Creates the objects for a grid of which side x side cells are stored. */
+static device_state device_begin(int side, int mirror, const run_plan *plan)
+{
+    device_state d;
     cl_int err;
 
-    reject_cpu_options(plan);
-    int dim = p->dim;
-    int batch = p->batch;
-    size_t cells = pile_cells(p), size = cells * batch * sizeof(cell);
-    int mirror = find_mirror(p), side = stored_side(dim, mirror),
-        width = plane_width(side);
-    size_t planes_size = total_words(p, side) * sizeof(cell);
-    cell *staging = sentinel_grids(p);
-    cell *planes = allocate(total_words(p, side), sizeof *planes, "the bit planes");
-    size_t slots = (size_t)POLL_STEPS * batch;
-    cell *flags = allocate(slots, sizeof *flags, "the flags of each step");
-
     /* A second thread of PoCL would only wait: it delays each launch. */
-    if (batch == 1 && side - 2 <= MIN_ROWS) ocl_limit_threads(1);
+    if (side - 2 <= MIN_ROWS) ocl_limit_threads(1);
+
     cl_device_id device = ocl_device();
-    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
+    d.context = clCreateContext(NULL, 1, &device, NULL, NULL, &err);
     OCL_CHECK(err);
-    cl_command_queue queue =
-        clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &err);
+    d.queue = clCreateCommandQueue(d.context, device, CL_QUEUE_PROFILING_ENABLE, &err);
     OCL_CHECK(err);
 
-    int gpu = ocl_is_gpu(device);
-    cl_uint lanes = vector_lanes(device, width);
-
-    band_shape bands = choose_bands(device, side - 2, width);
-
-    /* The global size must be a multiple of the local size: round up. A work-item
-     * computes cells at first (one on a GPU, a row on a CPU), and later a group
-     * computes a band. */
-    int cells_per_item = gpu ? 1 : dim;
-    size_t words = width < 32 ? width : 32;
-    size_t local[2][3] = {{gpu ? 32 : 1, gpu ? 1 : 32, 1},
-                          {gpu ? words : 1, gpu ? 256 / words : 1, 1}};
-    size_t global[2][3] = {{gpu ? dim : 1, dim, batch}, {1, bands.count, batch}};
-    for (int i = 0; i < 2; i++) {
-        for (int k = 0; k < 2; k++)
-            if (plan->group[i]) local[k][i] = plan->group[i];
-        global[0][i] = (global[0][i] + local[0][i] - 1) / local[0][i] * local[0][i];
-        global[1][i] *= local[1][i];
-    }
+    int width = plane_width(side), lanes = vector_lanes(device, width);
+    d.bands = choose_bands(device, side - 2, width);
+    choose_range(&d, plan, width, ocl_is_gpu(device));
 
     /* The source is compiled here, at run time, when shape and device are known. */
     char build_options[160];
     snprintf(build_options, sizeof build_options,
-             "-D DIM=%d -D SIDE=%d -D WIDTH=%d -D MIRROR=%d -D LANES=%u -D STEPS=%d "
-             "-D ROWS=%d -D TILE=%d -D CELLS=%d%s",
-             dim, side, width, mirror, lanes, bands.max_steps, bands.rows,
-             bands.tile_rows, cells_per_item, bands.fits ? "" : " -D LOCAL=__global");
-    cl_program program = ocl_build(context, device, build_options);
-    cl_kernel kernel[2];
-    kernel[0] = clCreateKernel(program, "do_step", &err);
+             "-D SIDE=%d -D WIDTH=%d -D MIRROR=%d -D LANES=%d -D ROWS=%d -D TILE=%d%s",
+             side, width, mirror, lanes, d.bands.rows, d.bands.tile_rows,
+             d.bands.fits ? "" : " -D LOCAL=__global");
+    d.program = ocl_build(d.context, device, build_options);
+    d.kernel = clCreateKernel(d.program, "do_steps", &err);
     OCL_CHECK(err);
-    kernel[1] = clCreateKernel(program, "do_steps_planes", &err);
-    OCL_CHECK(err);
+    create_buffers(&d, side);
 
-    cl_mem d_in = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
-    OCL_CHECK(err);
-    cl_mem d_out = clCreateBuffer(context, CL_MEM_READ_WRITE, size, NULL, &err);
-    OCL_CHECK(err);
-    cl_mem d_planes[2];
-    for (int i = 0; i < 2; i++) {
-        d_planes[i] =
-            clCreateBuffer(context, CL_MEM_READ_WRITE, planes_size, NULL, &err);
-        OCL_CHECK(err);
-    }
-    size_t workspace_size =
-        bands.fits ? sizeof(cell) : bands.size * bands.count * batch;
-    cl_mem d_workspace =
-        clCreateBuffer(context, CL_MEM_READ_WRITE, workspace_size, NULL, &err);
-    OCL_CHECK(err);
-    cl_mem d_flags =
-        clCreateBuffer(context, CL_MEM_READ_WRITE, slots * sizeof *flags, NULL, &err);
-    OCL_CHECK(err);
-    for (int k = 0; k < 2; k++) {
-        OCL_CHECK(clSetKernelArg(kernel[k], 2, sizeof d_flags, &d_flags));
-        OCL_CHECK(clSetKernelArg(kernel[k], 4, sizeof batch, &batch));
-    }
-    int workspace_stride = bands.fits ? 0 : bands.size / sizeof(cell);
-    OCL_CHECK(clSetKernelArg(kernel[1], 7, bands.fits ? bands.size : sizeof d_workspace,
-                             bands.fits ? NULL : &d_workspace));
-    OCL_CHECK(clSetKernelArg(kernel[1], 8, sizeof workspace_stride, &workspace_stride));
-
-    /* Launch one group of each kernel on empty grids: many drivers finish the
-     * compilation of a kernel at its first launch. */
+    /* Launch one group on an empty grid: many drivers finish the compilation of a
+     * kernel at its first launch. */
     const cell empty = 0;
-    const int first_step = 0, one_step = 1;
-    OCL_CHECK(
-        clEnqueueFillBuffer(queue, d_in, &empty, sizeof empty, 0, size, 0, NULL, NULL));
-    OCL_CHECK(clEnqueueFillBuffer(queue, d_planes[0], &empty, sizeof empty, 0,
-                                  planes_size, 0, NULL, NULL));
-    OCL_CHECK(clSetKernelArg(kernel[0], 0, sizeof d_in, &d_in));
-    OCL_CHECK(clSetKernelArg(kernel[0], 1, sizeof d_out, &d_out));
-    OCL_CHECK(clSetKernelArg(kernel[1], 0, sizeof *d_planes, &d_planes[0]));
-    OCL_CHECK(clSetKernelArg(kernel[1], 1, sizeof *d_planes, &d_planes[1]));
-    OCL_CHECK(clSetKernelArg(kernel[1], 5, sizeof first_step, &first_step));
-    OCL_CHECK(clSetKernelArg(kernel[1], 6, sizeof one_step, &one_step));
-    for (int k = 0; k < 2; k++) {
-        OCL_CHECK(clSetKernelArg(kernel[k], 3, sizeof first_step, &first_step));
-        OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[k], 3, NULL, local[k], local[k],
-                                         0, NULL, NULL));
-    }
-    OCL_CHECK(clFinish(queue));
+    OCL_CHECK(clEnqueueFillBuffer(d.queue, d.planes[0], &empty, sizeof empty, 0,
+                                  total_words(side) * sizeof(cell), 0, NULL, NULL));
+    launch_steps(&d, d.local, 0, 0, 1);
+    OCL_CHECK(clFinish(d.queue));
+    return d;
+}
 
-    double ready = seconds();
-    t->kernel = 0;
+static void device_end(device_state *d)
+{
+    clReleaseMemObject(d->workspace);
+    clReleaseMemObject(d->flags);
+    clReleaseMemObject(d->planes[1]);
+    clReleaseMemObject(d->planes[0]);
+    clReleaseKernel(d->kernel);
+    clReleaseProgram(d->program);
+    clReleaseCommandQueue(d->queue);
+    clReleaseContext(d->context);
+}
 
-    int n = 0, k = 0;
-    for (int g = 0; g < batch; g++) flags[g] = pile_or(p->grid + g * cells, dim);
-    cell any_flags = record_finished(p, plan, flags, n);
-    if (any_flags > 7) {
-        OCL_CHECK(clEnqueueWriteBuffer(queue, d_in, CL_FALSE, 0, size, p->grid, 0, NULL,
-                                       NULL));
-        OCL_CHECK(clEnqueueWriteBuffer(queue, d_out, CL_TRUE, 0, size, staging, 0, NULL,
-                                       NULL));
-    }
-    while (any_flags > 3 && n < plan->max_iterations) {
-        /* Once every cell fits in three bits, pack the grids into bit planes. */
-        if (any_flags <= 7 && k == 0) {
-            if (n)
-                OCL_CHECK(clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, size, p->grid, 0,
-                                              NULL, NULL));
-            pack_planes(p, mirror, n, planes);
-            for (int i = 0; i < 2; i++)
-                OCL_CHECK(clEnqueueWriteBuffer(queue, d_planes[i], CL_TRUE, 0,
-                                               planes_size, planes, 0, NULL, NULL));
-            k = 1;
-        }
-        int steps = plan->max_iterations - n < POLL_STEPS ? plan->max_iterations - n
-                                                          : POLL_STEPS;
-        size_t flags_size = (size_t)steps * batch * sizeof *flags;
+/* Topples an unstable pile of which no cell exceeds 7, from step n on. Returns the
+ * number of the last step. */
+static int topple_planes(pile *p, const run_plan *plan, int mirror, device_state *d,
+                         int n, run_times *t)
+{
+    size_t words = total_words(stored_side(p->dim, mirror)),
+           size = words * sizeof(cell);
+    cell *planes = allocate(words, sizeof *planes, "the bit planes");
+
+    pack_planes(p, mirror, n, planes);
+    for (int i = 0; i < 2; i++)
+        OCL_CHECK(clEnqueueWriteBuffer(d->queue, d->planes[i], CL_TRUE, 0, size, planes,
+                                       0, NULL, NULL));
+    bool stable = false;
+    while (!stable && n < plan->max_iterations) {
+        int steps = steps_until_poll(plan, n);
+        cell flags[POLL_STEPS];
         const cell zero = 0;
         cl_event fill_event, read_event; /* the launches between them need no events */
-        OCL_CHECK(clEnqueueFillBuffer(queue, d_flags, &zero, sizeof zero, 0, flags_size,
-                                      0, NULL, &fill_event));
-        for (int s = 0, launch_steps; s < steps; s += launch_steps) {
-            cl_mem *d_from = k ? &d_planes[0] : &d_in,
-                   *d_to = k ? &d_planes[1] : &d_out;
-            OCL_CHECK(clSetKernelArg(kernel[k], 0, sizeof *d_from, d_from));
-            OCL_CHECK(clSetKernelArg(kernel[k], 1, sizeof *d_to, d_to));
-            OCL_CHECK(clSetKernelArg(kernel[k], 3, sizeof s, &s));
-            launch_steps = k == 0                        ? 1
-                           : steps - s < bands.max_steps ? steps - s
-                                                         : bands.max_steps;
-            if (k) {
-                int step_number = n + s;
-                OCL_CHECK(
-                    clSetKernelArg(kernel[k], 5, sizeof step_number, &step_number));
-                OCL_CHECK(
-                    clSetKernelArg(kernel[k], 6, sizeof launch_steps, &launch_steps));
-            }
-            OCL_CHECK(clEnqueueNDRangeKernel(queue, kernel[k], 3, NULL, global[k],
-                                             local[k], 0, NULL, NULL));
-            cl_mem swap = *d_from;
-            *d_from = *d_to;
-            *d_to = swap;
+        OCL_CHECK(clEnqueueFillBuffer(d->queue, d->flags, &zero, sizeof zero, 0,
+                                      sizeof flags, 0, NULL, &fill_event));
+        for (int s = 0; s < steps; s += d->bands.max_steps) {
+            int left = steps - s, most = d->bands.max_steps;
+            launch_steps(d, d->global, n + s, s, left < most ? left : most);
         }
-        OCL_CHECK(clEnqueueReadBuffer(queue, d_flags, CL_TRUE, 0, flags_size, flags, 0,
-                                      NULL, &read_event));
+        OCL_CHECK(clEnqueueReadBuffer(d->queue, d->flags, CL_TRUE, 0, sizeof flags,
+                                      flags, 0, NULL, &read_event));
         t->kernel += seconds_between(fill_event, read_event);
-        for (int s = 0; s < steps; s++)
-            any_flags = record_finished(p, plan, flags + (size_t)s * batch, ++n);
+        n += steps_to_stable(flags, steps, &stable);
     }
-    if (k == 0 && n) {
-        OCL_CHECK(
-            clEnqueueReadBuffer(queue, d_in, CL_TRUE, 0, size, p->grid, 0, NULL, NULL));
-    } else if (k) {
-        OCL_CHECK(clEnqueueReadBuffer(queue, d_planes[0], CL_TRUE, 0, planes_size,
-                                      planes, 0, NULL, NULL));
-        unpack_planes(planes, mirror, n, p);
-    }
+    OCL_CHECK(clEnqueueReadBuffer(d->queue, d->planes[0], CL_TRUE, 0, size, planes, 0,
+                                  NULL, NULL));
+    unpack_planes(planes, mirror, n, p);
+    free(planes);
+    return n;
+}
+
+int topple(pile *p, const run_plan *plan, run_times *t)
+{
+    double start = seconds();
+
+    reject_cpu_options(plan);
+    int mirror = find_mirror(p), side = stored_side(p->dim, mirror);
+    device_state d = device_begin(side, mirror, plan);
+
+    double ready = seconds();
+
+    int n = topple_tall(p, plan, 7);
+    t->kernel = n > 0 ? seconds() - ready : 0;
+    if (n < plan->max_iterations && pile_or(p->grid, p->dim) > 3)
+        n = topple_planes(p, plan, mirror, &d, n, t);
+    *p->iterations = n;
 
     double end = seconds();
     t->init = ready - start;
     t->run = end - ready;
-
-    clReleaseMemObject(d_flags);
-    clReleaseMemObject(d_workspace);
-    clReleaseMemObject(d_planes[1]);
-    clReleaseMemObject(d_planes[0]);
-    clReleaseMemObject(d_out);
-    clReleaseMemObject(d_in);
-    clReleaseKernel(kernel[1]);
-    clReleaseKernel(kernel[0]);
-    clReleaseProgram(program);
-    clReleaseCommandQueue(queue);
-    clReleaseContext(context);
-    free(flags);
-    free(planes);
-    free(staging);
+    device_end(&d);
     return 0;
 }

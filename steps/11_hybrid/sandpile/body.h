@@ -1,29 +1,16 @@
-/* body.h - the toppling rule for one cell of the Abelian sandpile.
+/* body.h - the toppling rule of the Abelian sandpile for one row of bit planes.
  *
  * A cell with n >= 4 grains keeps n % 4 and sends n / 4 to each of its four neighbors
- * (Bak, Tang and Wiesenfeld 1987). In a synchronous step all cells topple at once, from
- * one grid into another. In place, they topple one after the other. Both end with the
- * same stable grid, because topplings commute (Dhar 1990).
- *
- * A grid is row-major with dim cells per row. c points to a cell that is not on the
- * border; the caller guarantees that its four neighbors exist. Grains are unsigned, so
- * % 4 and / 4 compile to a mask and a shift.
+ * (Bak, Tang and Wiesenfeld 1987). In a synchronous step all cells topple at once.
  */
 #include "portable.h"
 #include "bitplanes.h"
 
-/* Returns the grains of the cell after a synchronous step: the ones that it keeps, and
- * one quarter of each neighbor. */
-FN cell next_grains(GLOBAL const cell *c, int dim)
-{
-    return (c[0] & 3) + (c[-1] >> 2) + (c[1] >> 2) + (c[-dim] >> 2) + (c[dim] >> 2);
-}
-
 /* Bit planes. Cells never exceed M | 3, where M is the largest cell: a cell keeps at
  * most 3 grains and receives at most M / 4 (rounded down) from each of four neighbors.
- * So once all cells are at most 7, they need three bits forever. A plane holds one bit
- * of many cells: ones, twos and fours. The fours are what a cell sends to each
- * neighbor, so the new value is
+ * So once all cells are at most 7, they need three bits forever (tall.h topples taller
+ * piles until then). A plane holds one bit of many cells: ones, twos and fours. The
+ * fours are what a cell sends to each neighbor, so the new value is
  *
  *   (ones + 2 twos) + left + right + up + down
  *
@@ -68,14 +55,25 @@ HOST_DEVICE_FN int row_pitch(int width)
  * The same holds for columns. */
 enum { MIRROR_NONE, MIRROR_EVEN, MIRROR_ODD };
 
+/* Replaces the right neighbors of the cells of the last column: by mirror images, or by
+ * the empty border. */
+FN bitvec right_neighbors(bitvec left, bitvec center, bitvec right, bitvec last_column,
+                          int mirror)
+{
+    if (mirror == MIRROR_NONE) return right & ~last_column;
+    bitvec image = mirror == MIRROR_ODD ? left : center;
+    return (image & last_column) | (right & ~last_column);
+}
+
 /* Computes step n of a column of vectors, `rows` rows from top to bottom. A vector of
  * fours is loaded once, as the lower neighbor, and then stays in registers as the
  * center and as the upper neighbor.
  *
  * c points to word w of the first row; `inside` selects the cells inside the border,
- * last_column those of the last column of a quarter; last_row is the last row of a
- * quarter, relative to the first of these rows. The caller guarantees that rows above
- * and below exist. Returns the OR of the new fours. */
+ * last_column those of the last column; last_row is the last row of a quarter, relative
+ * to the first of these rows. The caller guarantees that rows above and below exist.
+ * Bits of a row after its last cell hold arbitrary values, which no cell reads. Returns
+ * the OR of the new fours. */
 FN bitvec step_column(LOCAL cell *c, int w, int width, int n, int rows, bitvec inside,
                       bitvec last_column, int mirror, int last_row)
 {
@@ -91,12 +89,12 @@ FN bitvec step_column(LOCAL cell *c, int w, int width, int n, int rows, bitvec i
         bitvec right = w == width - LANES ? shift_in_last(center, c[fours_in - w] >> 1)
                                           : bitvec_load(c + fours_in + 1);
         bitvec down = bitvec_at(LOCAL, c + fours_in + row_pitch(width));
-        if (mirror) right |= last_column & (mirror == MIRROR_ODD ? left : center);
+        right = right_neighbors(left, center, right, last_column, mirror);
         if (mirror && row == last_row) down = mirror == MIRROR_ODD ? up : center;
 
         bitvec sum3 = xor3(left, right, up), carry3 = majority(left, right, up);
         bitvec carry_ones = majority(ones, sum3, down);
-        bitvec fours = majority(twos, carry3, carry_ones) & inside;
+        bitvec fours = majority(twos, carry3, carry_ones);
         bitvec_at(LOCAL, c) = xor3(ones, sum3, down);
         bitvec_at(LOCAL, c + width) = xor3(twos, carry3, carry_ones);
         bitvec_at(LOCAL, c + fours_out) = fours;
@@ -105,12 +103,12 @@ FN bitvec step_column(LOCAL cell *c, int w, int width, int n, int rows, bitvec i
         center = down;
         c += row_pitch(width);
     }
-    return or_fours;
+    return or_fours & inside;
 }
 
-/* A band is a set of full rows that computes up to `halo` steps without communication
+/* A band of a device: full rows that compute up to `ghosts` steps without communication
  * (temporal blocking with ghost zones, also called overlapped tiling). In addition to
- * its own rows it stores `halo` ghost rows of each neighbor. Each step leaves one more
+ * its own rows it stores `ghosts` rows of each neighbor. Each step leaves one more
  * ghost row on each side invalid:
  *
  *   first_stored  ghost rows     valid after step s: from first_stored + 1 + s
@@ -125,9 +123,9 @@ typedef struct {
     int first, end; /* own rows */
 } band;
 
-HOST_DEVICE_FN band band_at(int dim, int first, int end, int halo)
+HOST_DEVICE_FN band band_at(int dim, int first, int end, int ghosts)
 {
-    band b = {first - halo, end + halo, first, end};
+    band b = {first - ghosts, end + ghosts, first, end};
     if (b.first_stored < 0) b.first_stored = 0;
     if (b.end_stored > dim) b.end_stored = dim;
     return b;
@@ -135,12 +133,12 @@ HOST_DEVICE_FN band band_at(int dim, int first, int end, int halo)
 
 /* The first row that is valid after step s, and one after the last. At the border of
  * the grid all rows stay valid. */
-FN int band_first_valid(band b, int s)
+HOST_DEVICE_FN int band_first_valid(band b, int s)
 {
     return b.first_stored == 0 ? 1 : b.first_stored + 1 + s;
 }
 
-FN int band_end_valid(band b, int dim, int s)
+HOST_DEVICE_FN int band_end_valid(band b, int dim, int s)
 {
     return b.end_stored == dim ? dim - 1 : b.end_stored - 1 - s;
 }

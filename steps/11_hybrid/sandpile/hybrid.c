@@ -1,182 +1,140 @@
 /* hybrid.c - topples a pile with host threads and one device at the same time: it
- * decides at which row to split the pile, and when both sides exchange rows.
+ * decides at which row to split the grid, and exchanges rows at the split.
  *
- * The computation advances in temporal blocks of `halo` steps. During a block neither
- * side waits for the other: each computes its own rows and, redundantly, its ghost
- * rows. The host computes the rows next to the split first. As soon as they are ready,
- * thread 0 copies them to the device together with the commands for the next block, and
- * continues. So the device always has its next commands, and the host waits for the
- * device only after its own rows are done.
+ * The computation advances in blocks of `halo` steps. During a block neither side waits
+ * for the other: each computes its own rows and, redundantly, its ghost rows. After a
+ * block, each receives new ghost rows from the other.
  *
  * Left out: more than one device; giving rows to a side that has none.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "hybrid.h"
 #include "sides.h"
 
 enum { HOST, DEVICE };
 
-static const double HYSTERESIS = 0.1, ONE_SIDED_GAIN = 0.9;
-static const double UNMEASURED = 1e30; /* longer than any measured time */
-
 static struct {
-    slab slab[2];
-    int steps_ordered;          /* the device has commands up to this step */
-    cell *ghosts;               /* buffer for the ghost rows of the device */
+    grid_shape shape;
+    cell *planes; /* all rows of the grid */
+    int split;    /* the device has rows 1 .. split - 1, the host the others */
     double seconds[2], work[2]; /* per side: seconds, and rows times steps */
 } state;
 
-/* Starts the next temporal block on the device, if there is one. */
-static void start_next_block(void)
+static int rows_of(int side)
 {
-    const slab *d = &state.slab[DEVICE];
-    int remaining = d->plan->max_iterations - state.steps_ordered,
-        steps = remaining < d->halo ? remaining : d->halo;
-    if (d->first == d->end || steps < 1) return;
-    cpu_read_rows(&state.slab[HOST], d->end, slab_end_stored(d), state.ghosts);
-    device_start(d, state.steps_ordered, steps, state.ghosts);
-    state.steps_ordered += steps;
+    return side == DEVICE ? state.split - 1 : state.shape.side - 1 - state.split;
 }
 
-/* Moves the split to row `split`. rows contains all rows of the pile. No commands may
- * be in flight. */
-static void move_split(int split, cell *rows)
+/* Divides the grid. All rows of planes must be current. */
+static void assign_rows(int split)
 {
-    slab *h = &state.slab[HOST], *d = &state.slab[DEVICE];
-    size_t pitch = h->pitch;
-    int old_split = d->end;
-    cpu_read_rows(h, old_split, h->end, rows + old_split * pitch);
-    h->first = d->end = split;
-    int first = slab_first_stored(h), end = slab_end_stored(d);
-    if (first < old_split) device_read_rows(d, first, old_split, rows + first * pitch);
-    if (end > old_split) device_write_rows(d, old_split, end, rows + old_split * pitch);
-    cpu_assign(h, rows + first * pitch, rows);
+    int side = state.shape.side, end_stored = split + state.shape.halo;
+    state.split = split;
+    if (rows_of(DEVICE))
+        device_write_rows(0, end_stored < side ? end_stored : side, state.planes);
+    cpu_assign(split, side - 1, state.planes);
 }
 
-/* Returns the split that the measured times suggest. The rule is that of the paper: the
- * split stays unless one side takes longer than the other by more than HYSTERESIS; then
- * it moves to where both would take equally long. In addition to the paper's rule, one
- * side gets all rows if alone, without computing ghost rows, it would need less than
- * ONE_SIDED_GAIN of the time that both need together. A side without rows never gets
- * rows again. */
-static int proposed_split(double host, double device, double both)
+/* Copies the rows of both sides into planes. */
+static void collect_rows(void)
 {
-    const slab *d = &state.slab[DEVICE];
-    double longer = host > device ? host : device, shorter = host + device - longer;
-    int all = inner_rows(d, slab_total_rows(d)), device_rows = inner_rows(d, d->end);
-    double redundant = d->halo / 2.; /* ghost rows per step, on average */
-    double host_alone = host * all / (all - device_rows + redundant),
-           device_alone = device * all / (device_rows + redundant);
-    double even_time = both - (longer - shorter) / 2;
-    if (host_alone < ONE_SIDED_GAIN * even_time && host_alone < device_alone) return 0;
-    if (device_alone < ONE_SIDED_GAIN * even_time) return slab_total_rows(d);
-    if (longer - shorter <= HYSTERESIS * longer) return d->end;
-    return split_at(d, hybrid_balance(host_alone, device_alone) / 100 * all);
+    if (rows_of(DEVICE)) device_read_rows(1, state.split, state.planes);
+    cpu_read_rows(state.split, state.shape.side - 1, state.planes);
 }
 
-/* Measurements since the split was last checked. */
-typedef struct {
-    int blocks, next;     /* number of blocks, and the block at which to check next */
-    double shortest[2];   /* seconds per side; the minimum, because other processes only
-                             add time */
-    double shortest_both; /* minimum seconds per block, over AVERAGED_BLOCKS in a row */
-    double window_begin;  /* start of the current AVERAGED_BLOCKS */
-    int last_proposal;    /* split proposed at the last check, or -1 */
-} split_monitor;
-
-static split_monitor monitor_restart(int next, int last_proposal)
+/* Copies the rows next to the split to the other side. */
+static void exchange_ghosts(void)
 {
-    return (split_monitor){0,          next,      {UNMEASURED, UNMEASURED},
-                           UNMEASURED, seconds(), last_proposal};
+    int side = state.shape.side, halo = state.shape.halo, split = state.split;
+    int first = split - halo > 1 ? split - halo : 1;
+    int end = split + halo < side - 1 ? split + halo : side - 1;
+    if (!rows_of(DEVICE) || !rows_of(HOST)) return;
+    device_read_rows(first, split, state.planes);
+    cpu_read_rows(split, end, state.planes);
+    device_write_rows(split, end, state.planes);
+    cpu_write_ghosts(state.planes);
 }
 
-static void monitor_record(split_monitor *monitor, const double elapsed[2])
+/* Computes steps n .. n + steps - 1 on both sides. flags[s] becomes nonzero if the grid
+ * is unstable after step s; elapsed becomes the seconds of both sides. */
+static void do_block(int n, int steps, cell *flags, double elapsed[2])
 {
-    enum { AVERAGED_BLOCKS = 4 };
-    for (int i = 0; i < 2; i++)
-        if (elapsed[i] < monitor->shortest[i]) monitor->shortest[i] = elapsed[i];
-    if (monitor->blocks % AVERAGED_BLOCKS) return;
-    double now = seconds(), per_block = (now - monitor->window_begin) / AVERAGED_BLOCKS;
-    if (per_block < monitor->shortest_both) monitor->shortest_both = per_block;
-    monitor->window_begin = now;
+    double begin = seconds();
+    memset(flags, 0, steps * sizeof *flags);
+    if (rows_of(DEVICE)) device_start(state.split, n, steps);
+    cpu_steps(n, steps, flags);
+    elapsed[HOST] = seconds() - begin;
+    elapsed[DEVICE] = rows_of(DEVICE) ? device_wait(steps, flags) : 0;
+    exchange_ghosts();
+    for (int i = 0; i < 2; i++) {
+        state.seconds[i] += elapsed[i];
+        state.work[i] += (double)rows_of(i) * steps;
+    }
 }
 
-/* Returns the new split. Giving all rows to one side requires two equal proposals in a
- * row. After each move, the time to the next check doubles. */
-static int choose_split(split_monitor *monitor)
+/* Returns the split that the seconds of both sides, and of a whole block, suggest. It
+ * stays unless one side takes longer than the other by more than HYSTERESIS; then it
+ * moves to where both would take equally long. A side that would have fewer own rows
+ * than ghost rows gets none, and so does one without which the other would be faster
+ * than both at an even split. */
+static int balanced_split(const double elapsed[2], double both)
 {
-    int current = state.slab[DEVICE].end, next = monitor->next;
-    int split = proposed_split(monitor->shortest[HOST], monitor->shortest[DEVICE],
-                               monitor->shortest_both);
-    bool one_sided = split == 0 || split == slab_total_rows(&state.slab[DEVICE]),
-         confirmed = split == monitor->last_proposal;
-    bool moving = split != current && (!one_sided || confirmed);
-    *monitor = monitor_restart(moving ? 2 * next : next, split);
-    return moving ? split : current;
+    static const double HYSTERESIS = 0.1;
+    int rows = state.shape.side - 2, halo = state.shape.halo;
+    double redundant = halo / 2.; /* ghost rows per step, on average */
+    double host = elapsed[HOST] * rows / (rows_of(HOST) + redundant);
+    double device = elapsed[DEVICE] * rows / (rows_of(DEVICE) + redundant);
+    double longer = elapsed[elapsed[HOST] < elapsed[DEVICE]],
+           difference = 2 * longer - elapsed[HOST] - elapsed[DEVICE],
+           even = both - difference / 2, alone = host < device ? host : device;
+    if (alone > even && difference < HYSTERESIS * longer) return state.split;
+
+    int device_rows = (int)(hybrid_balance(host, device) / 100 * rows + 0.5);
+    if (alone <= even) device_rows = host < device ? 0 : rows;
+    if (device_rows < halo) device_rows = 0;
+    if (rows - device_rows < halo) device_rows = rows;
+    return 1 + device_rows;
 }
 
-/* Computes steps from step n until no cell exceeds `threshold` or the limit is reached.
- * rows contains all rows of the pile. device_share is the device's percentage of the
- * rows, or negative to find it at run time. Returns the number of steps. */
-static int topple_rows(pile *p, double device_share, cell *rows, int n, cell threshold,
-                       cell *flags, cell *step_flags)
+/* Topples the grid from step n on. share is the device's percentage of the rows, or
+ * negative to find it at run time. Returns the number of the last step. */
+static int topple_rows(double share, int n)
 {
     enum { INITIAL_SHARE = 50 }; /* percent, as in the paper */
-    enum { FIRST_CHECK = 16 };   /* blocks before the first check */
-    slab *h = &state.slab[HOST], *d = &state.slab[DEVICE];
-    size_t batch = p->batch, pitch = h->pitch;
-    int limit = h->plan->max_iterations, total_rows = inner_rows(h, slab_total_rows(h));
-    split_monitor monitor = monitor_restart(FIRST_CHECK, -1);
+    static const double UNMEASURED = 1e30;
+    int limit = state.shape.plan->max_iterations, halo = state.shape.halo;
+    int checked = 16; /* blocks until the split is checked */
+    double shortest[2] = {UNMEASURED, UNMEASURED}, shortest_both = UNMEASURED;
+    bool stable = false, dynamic = share < 0;
+    cell *flags = allocate(halo, sizeof *flags, "the flags of a block");
 
-    d->first = 0;
-    d->end = h->first = split_at(h, (device_share < 0 ? INITIAL_SHARE : device_share) /
-                                        100 * total_rows);
-    h->end = slab_total_rows(h);
-    if (d->end) device_write_rows(d, 0, slab_end_stored(d), rows);
-    cpu_assign(h, rows + slab_first_stored(h) * pitch, rows);
-    state.steps_ordered = n;
-    start_next_block();
+    if (dynamic) share = INITIAL_SHARE;
+    assign_rows(1 + (int)(share / 100 * (state.shape.side - 2) + 0.5));
+    for (int block = 1; !stable && n < limit; block++) {
+        int steps = limit - n < halo ? limit - n : halo;
+        double elapsed[2], begin = seconds();
+        do_block(n, steps, flags, elapsed);
+        double both = seconds() - begin;
+        n += steps_to_stable(flags, steps, &stable);
 
-    cell any_flags = record_finished(p, h->plan, flags, n);
-    while (any_flags > threshold && n < limit) {
-        int steps = limit - n < h->halo ? limit - n : h->halo;
-        bool both = d->end && h->first < h->end;
-        bool check_split = device_share < 0 && both && ++monitor.blocks == monitor.next;
-        /* Before packing, both sides must have reached the same step. */
-        bool run_ahead = h->packed && !check_split;
-
-        for (size_t i = 0; i < steps * batch; i++) step_flags[i] = 0;
-        double elapsed[2] = {0, 0}, waited = 0, begin = seconds();
-        cpu_steps(h, n, steps, step_flags, run_ahead ? start_next_block : NULL);
-        if (d->end) {
-            const cell *ghosts;
-            double wait_begin = seconds();
-            elapsed[DEVICE] = device_wait(d, step_flags, &ghosts);
-            waited = seconds() - wait_begin;
-            cpu_set_ghosts(h, ghosts);
+        /* The minimum, because other processes only add time. */
+        for (int i = 0; i < 2; i++)
+            if (elapsed[i] < shortest[i]) shortest[i] = elapsed[i];
+        if (both < shortest_both) shortest_both = both;
+        if (dynamic && block == checked && rows_of(HOST) && rows_of(DEVICE)) {
+            int split = balanced_split(shortest, shortest_both);
+            if (split != state.split) {
+                collect_rows();
+                assign_rows(split);
+            }
+            shortest[HOST] = shortest[DEVICE] = shortest_both = UNMEASURED;
+            checked *= 2;
         }
-        elapsed[HOST] = seconds() - begin - waited; /* including the exchange of rows */
-        double side_rows[2] = {total_rows - inner_rows(d, d->end),
-                               inner_rows(d, d->end)};
-        for (int i = 0; i < 2; i++) {
-            state.seconds[i] += elapsed[i];
-            state.work[i] += side_rows[i] * steps;
-        }
-        if (steps == h->halo) monitor_record(&monitor, elapsed);
-        for (int s = 0; s < steps; s++)
-            any_flags = record_finished(p, h->plan, step_flags + s * batch, ++n);
-        for (size_t g = 0; g < batch; g++)
-            flags[g] = step_flags[(steps - 1) * batch + g];
-
-        if (check_split && any_flags > threshold && n < limit) {
-            int split = choose_split(&monitor);
-            if (split != d->end) move_split(split, rows);
-        }
-        if (!run_ahead && any_flags > threshold) start_next_block();
     }
-    cpu_read_rows(h, h->first, h->end, rows + h->first * pitch);
-    if (d->end) device_read_rows(d, 0, d->end, rows);
+    collect_rows();
+    free(flags);
     return n;
 }
 
@@ -185,15 +143,14 @@ static void note_host(int thread, double begin, double end)
     hybrid_log("host", thread, "steps", begin, end);
 }
 
-/* Selects bit planes (packed) or one word per cell. */
-static void set_packed(int packed)
+static void print_shares(double share)
 {
-    for (int i = 0; i < 2; i++) {
-        slab *c = &state.slab[i];
-        c->packed = packed;
-        c->side = packed ? stored_side(c->p->dim, c->mirror) : c->p->dim;
-        c->pitch = packed ? row_pitch(c->width) : c->side;
-    }
+    const double *elapsed = state.seconds, *work = state.work;
+    double all = work[HOST] + work[DEVICE];
+    printf("Share=%.1f\n", all > 0 ? 100 * work[DEVICE] / all : 0);
+    if (share > 0 && work[HOST] > 0 && work[DEVICE] > 0)
+        printf("Share_even=%.1f\n", hybrid_balance(elapsed[HOST] / work[HOST],
+                                                   elapsed[DEVICE] / work[DEVICE]));
 }
 
 int topple(pile *p, const run_plan *plan, run_times *t)
@@ -204,59 +161,37 @@ int topple(pile *p, const run_plan *plan, run_times *t)
     if (plan->trace)
         fail("trace=: not supported by this back-end: expected busy=, or the "
              "back-end omp");
-    double device_share = hybrid_device_percent();
+    double share = hybrid_device_percent();
     int mirror = find_mirror(p), side = stored_side(p->dim, mirror), shares_cores = 0;
-    slab *c = &state.slab[HOST];
-    *c = (slab){p, plan, mirror, plan->halo ? plan->halo : HALO,
-                .width = plane_width(side)};
-    state.slab[DEVICE] = *c;
+    state.shape = (grid_shape){plan, side, plane_width(side), mirror,
+                               plan->halo ? plan->halo : HALO};
     for (int i = 0; i < 2; i++) state.seconds[i] = state.work[i] = 0;
-    set_packed(1);
-    if (device_share != 0) device_begin(c, hybrid_host_threads(1), &shares_cores);
+    if (share != 0) device_begin(&state.shape, hybrid_host_threads(1), &shares_cores);
     omp_set_num_threads(hybrid_host_threads(shares_cores));
-    cpu_begin(c);
+    cpu_begin(&state.shape);
     cpu_on_busy = note_host;
-
-    size_t batch = p->batch, widest = c->pitch > p->dim ? c->pitch : p->dim;
-    cell *flags = allocate(batch, sizeof *flags, "the flags of each grid");
-    cell *step_flags =
-        allocate(batch * c->halo, sizeof *step_flags, "the flags of each step");
-    state.ghosts = allocate(c->halo * widest, sizeof(cell), "the ghost rows");
-    cell *planes = allocate(total_words(p, side), sizeof *planes, "the bit planes");
+    state.planes = allocate(total_words(side), sizeof(cell), "the bit planes");
 
     double ready = seconds();
 
-    int n = 0;
-    for (size_t g = 0; g < batch; g++)
-        flags[g] = pile_or(p->grid + g * pile_cells(p), p->dim);
-    if (record_finished(p, plan, flags, n) > 7) {
-        set_packed(0);
-        n = topple_rows(p, device_share, p->grid, n, 7, flags, step_flags);
+    int n = topple_tall(p, plan, 7);
+    double tall = n > 0 ? seconds() - ready : 0;
+    if (n < plan->max_iterations && pile_or(p->grid, p->dim) > 3) {
+        pack_planes(p, mirror, n, state.planes);
+        n = topple_rows(share, n);
+        unpack_planes(state.planes, mirror, n, p);
     }
-    if (record_finished(p, plan, flags, n) <= 7) {
-        set_packed(1);
-        pack_planes(p, mirror, n, planes);
-        n = topple_rows(p, device_share, planes, n, 3, flags, step_flags);
-        unpack_planes(planes, mirror, n, p);
-    }
+    *p->iterations = n;
 
-    double end = seconds();
-    const double *elapsed = state.seconds, *work = state.work;
+    double end = seconds(), *elapsed = state.seconds;
     t->init = ready - start;
     t->run = end - ready;
-    t->kernel = elapsed[HOST] > elapsed[DEVICE] ? elapsed[HOST] : elapsed[DEVICE];
-
-    double total_work = work[HOST] + work[DEVICE];
-    printf("Share=%.1f\n", total_work > 0 ? 100 * work[DEVICE] / total_work : 0);
-    if (device_share > 0 && work[HOST] > 0 && work[DEVICE] > 0)
-        printf("Share_even=%.1f\n", hybrid_balance(elapsed[HOST] / work[HOST],
-                                                   elapsed[DEVICE] / work[DEVICE]));
+    t->kernel =
+        tall + (elapsed[HOST] > elapsed[DEVICE] ? elapsed[HOST] : elapsed[DEVICE]);
+    print_shares(share);
     hybrid_log_write();
-    if (device_share != 0) device_end();
+    if (share != 0) device_end();
     cpu_end();
-    free(planes);
-    free(state.ghosts);
-    free(step_flags);
-    free(flags);
+    free(state.planes);
     return 0;
 }

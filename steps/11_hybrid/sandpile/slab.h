@@ -1,11 +1,10 @@
-/* slab.h - a slab: the consecutive rows of a pile that one worker computes. The worker
- * is the threads of cpu.c, a device, or an MPI rank.
+/* slab.h - the part of the grid that the threads of a host or of an MPI rank compute,
+ * implemented by cpu.c.
  *
- * The rows of all grids, including borders, are numbered one grid after the other: row
- * y of grid g is row g * side + y. So a slab shares at most its first and its last grid
- * with other slabs. Of these grids it also stores up to `halo` ghost rows on each side.
- * They are valid at the start of a temporal block of at most `halo` steps, and each
- * step leaves one more of them invalid.
+ * A slab is a band of rows (body.h) with `halo` ghost rows on each side. The ghost rows
+ * are valid at the start of a block of at most `halo` steps, and each step leaves one
+ * more of them invalid. In all calls, `planes` contains all rows of the grid in bit
+ * planes, and rows are numbered as there.
  */
 #ifndef SLAB_H
 #define SLAB_H
@@ -18,87 +17,28 @@ extern "C" {
 
 enum { MAX_HALO = 1024 };
 
+/* Properties of the stored part of the grid that all slabs share. */
 typedef struct {
-    const pile *p;
     const run_plan *plan;
-    int mirror, halo;
-    int packed;      /* nonzero: bit planes, as in body.h; 0: one word per cell */
-    int side, pitch; /* rows per grid; words per row */
-    int width;       /* words per plane row, if packed */
-    int first, end;  /* own rows: first .. end - 1 */
-} slab;
+    int side, width, mirror, halo;
+} grid_shape;
 
-static inline int slab_total_rows(const slab *c)
-{
-    return c->p->batch * c->side;
-}
-
-/* The first stored row, and one after the last. There are no ghost rows where a slab
- * ends between two grids. */
-static inline int slab_first_stored(const slab *c)
-{
-    int above = c->first < c->end ? c->first % c->side : 0;
-    return c->first - (above < c->halo ? above : c->halo);
-}
-
-static inline int slab_end_stored(const slab *c)
-{
-    int y = c->first < c->end ? c->end % c->side : 0, below = y ? c->side - y : 0;
-    return c->end + (below < c->halo ? below : c->halo);
-}
-
-/* The first row of its first grid that is valid after `steps` steps of a temporal
- * block, and one after the last row of its last grid. */
-static inline int slab_first_valid(const slab *c, int steps)
-{
-    int y = c->first % c->side;
-    return y > c->halo ? y - c->halo + steps : 1;
-}
-
-static inline int slab_end_valid(const slab *c, int steps)
-{
-    int y = c->end % c->side;
-    return y && y + c->halo < c->side ? y + c->halo - steps : c->side - 1;
-}
-
-/* split_at returns the row at which to split the pile so that about `rows` inner rows
- * (borders not counted) lie before it; inner_rows returns the number of inner rows
- * before a split. */
-static inline int split_at(const slab *c, double rows)
-{
-    int inner = c->side - 2, whole = (int)(rows + 0.5);
-    return whole / inner * c->side + (whole % inner ? whole % inner + 1 : 0);
-}
-
-static inline int inner_rows(const slab *c, int split)
-{
-    int y = split % c->side;
-    return split / c->side * (c->side - 2) + (y ? y - 1 : 0);
-}
-
-/* ---- cpu.c -------------------------------------------------------------------------
- *
- * In all calls, `rows` points to the first row that the call concerns. */
-
-/* Allocates what is needed for a pile of the shape of *c in bit planes. */
-void cpu_begin(const slab *c);
+/* Allocates memory for the largest slab. */
+void cpu_begin(const grid_shape *shape);
 void cpu_end(void);
 
-/* Assigns the slab *c to the threads. rows contains its stored rows. If packed, masks
- * is row 0 of any grid. */
-void cpu_assign(const slab *c, const cell *rows, const cell *masks);
+/* Assigns rows first .. end - 1 to the threads, and copies them and their ghost rows.
+ * planes must remain valid, because its first row contains masks. */
+void cpu_assign(int first, int end, const cell *planes);
 
-/* cpu_read_rows copies own rows first .. end - 1 into `rows`; cpu_set_ghosts sets the
- * ghost rows above the own rows. There are none below: the threads have the last rows.
- */
-void cpu_read_rows(const slab *c, int first, int end, cell *rows);
-void cpu_set_ghosts(const slab *c, const cell *above);
+/* cpu_read_rows copies own rows into planes; cpu_write_ghosts sets the ghost rows of
+ * the slab. */
+void cpu_read_rows(int first, int end, cell *planes);
+void cpu_write_ghosts(const cell *planes);
 
-/* Computes steps n .. n + steps - 1. step_flags[s][g] gets bits: more than 3 if step s
- * left grid g unstable. Thread 0 calls callback, unless NULL, as soon as the first
- * `halo` own rows are ready. */
-void cpu_steps(const slab *c, int n, int steps, cell *step_flags,
-               void (*callback)(void));
+/* Computes steps n .. n + steps - 1. flags[s] becomes 1 if step s has left the slab
+ * unstable. */
+void cpu_steps(int n, int steps, cell *flags);
 
 /* Called, unless NULL, by each thread with the start and end of its work, on the clock
  * of seconds(). */
