@@ -1,47 +1,48 @@
-title    = Blocking
-kind     = algebra
-backends = omp ocl cuda cuda-cpu
+09_blocking.title    = Blocking
+09_blocking.kind     = algebra
+09_blocking.backends = omp ocl cuda cuda-cpu
 
-title.semblance       = Each trace is read once for all (D, E) and reduced to knots
-changes.semblance     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-cflags.semblance      = -ffp-contract=fast $(NATIVE)
-reason.semblance      = the loops over traces and over (D, E) are interchanged, with a list of knots between them, and traces without knots need a second path
-predict.semblance.cpu = 2.5: two operations per sample instead of six, and no loads of samples (written after a prototype had 2.5)
-predict.semblance.gpu = 0.7: a thread's knots are in device memory, and are read again for each (D, E)
+09_blocking.title.semblance       = An interpolated value serves the windows of all t0 that contain it (window=moveout)
+09_blocking.changes.semblance     = body.h moveout.h moveout_host.h cpu.c moveout_cpu.h opencl.c moveout_opencl.h kernel.cl cuda.cu moveout_cuda.h
+09_blocking.cflags.semblance      = -ffp-contract=fast $(NATIVE)
+09_blocking.reason.semblance      = sums for all t0 of one point of the search take a kernel of their own, with rows in a workspace; the search of step 08 stays, for single samples
+09_blocking.predict.semblance.cpu = 1.0 on the sets, which search single samples; with window=moveout 2 on line3 and 5 on survey, expected after a prototype: w window samples of each visit become one
+09_blocking.predict.semblance.gpu = 1.0 on the sets; less on line3 than on a CPU: the rows of sums go through memory
 
-title.fletcher       = Tiles per thread, rows of explicit vectors, and prefetch
-shown.fletcher       = march.h
-changes.fletcher     = body.h march.h tile.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
-cflags.fletcher      = $(NATIVE)
-kind.fletcher        = memory
-reason.fletcher      = a tile has its own derivatives: the loop over z moves back into the kernels, and both hosts choose the size of a tile; on CPUs, rows of vectors are computed one after the other
-predict.fletcher.cpu = 1.3: no barriers per plane, and the nine planes of p and q of a tile stay in the L2 cache of a core
-predict.fletcher.gpu = 2.0: one launch instead of two per plane, and the derivatives stay in local memory
-flops.fletcher       = 260 samples
-bytes.fletcher.dram  = 52 samples
+09_blocking.title.fletcher       = A tile per thread, computed row by row, with prefetch
+09_blocking.shown.fletcher       = cpu.c
+09_blocking.changes.fletcher     = body.h march.h point.h tile.h cpu.c opencl.c kernel.cl cuda.cu
+09_blocking.cflags.fletcher      = $(NATIVE)
+09_blocking.kind.fletcher        = memory
+09_blocking.reason.fletcher      = a tile has its own derivatives: the loop over z moves back into the kernels, and both hosts choose the size of a tile; on CPUs, rows of vectors are computed one after the other
+09_blocking.predict.fletcher.cpu = 1.3: no barriers per plane, and the nine planes of p and q of a tile stay in the L2 cache of a core
+09_blocking.predict.fletcher.gpu = 2.0: one launch instead of two per plane, and the derivatives stay in local memory
+09_blocking.flops.fletcher       = 260 samples
+09_blocking.bytes.fletcher.dram  = 52 samples
 
-title.gridding       = Cache blocking by segments, and Karatsuba's complex multiplication
-changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-reason.gridding      = the loops over blocks and over visibilities are interchanged, and the three real products of Karatsuba have taps and sums of their own, two vectors each
-predict.gridding.cpu = 1.3: three real products per cell instead of four and an eighth, with operands from the L1 cache (written after a prototype had 1.3)
-predict.gridding.gpu = 1.2: three real products instead of four; a thread has one block and shares nothing
-flops.gridding       = 6 points
+09_blocking.title.gridding       = Cache blocking by segments, and Karatsuba's complex multiplication
+09_blocking.changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
+09_blocking.reason.gridding      = the loops over blocks and over visibilities are interchanged, and the three real products of Karatsuba have taps and sums of their own
+09_blocking.predict.gridding.cpu = 1.3, expected after a prototype: three real products per cell instead of four and a half, with operands from the L1 cache
+09_blocking.predict.gridding.gpu = 1.2: three real products instead of four; a thread has one block and shares nothing
+09_blocking.flops.gridding       = 6 points
 
-title.fluid       = Temporal blocking: four sweeps per pass, as a wavefront
-shown.fluid       = block.h
-kind.fluid        = refactor
-changes.fluid     = block.h cpu.c opencl.c kernel.cl cuda.cu
-reason.fluid      = a pass has two phases, and a solve with too many sweeps is repeated from its initial values, which both hosts must keep; in CUDA the loop over sweeps moves from the host into the kernel
-predict.fluid.cpu = 1.5 if a field is larger than the second-level cache, and twice that if it is larger than the last-level cache: the box is read once in four sweeps (written after a prototype)
-predict.fluid.gpu = 2.0 with CUDA: one launch per solve instead of up to 40, and the host waits once instead of five times; 1.0 with OpenCL, which uses the sweeps of step 08 (written before any run on a GPU)
-flops.fluid       = 8 updates + 40 advected
+09_blocking.title.fluid       = Temporal blocking: four sweeps per pass, as a wavefront
+09_blocking.shown.fluid       = block.h
+09_blocking.kind.fluid        = refactor
+09_blocking.changes.fluid     = block.h cpu.c opencl.c rows.cl
+09_blocking.reason.fluid      = a pass has two phases, and a solve with too many sweeps is repeated from its initial values, which both hosts must keep
+09_blocking.predict.fluid.cpu = 1.5 if a field is larger than the second-level cache, and twice that if it is larger than the last-level cache, expected after a prototype: the box is read once in four sweeps
+09_blocking.predict.fluid.gpu = 1.0: the device code is that of step 08
+09_blocking.flops.fluid       = 8 updates + 40 advected
 
-title.sandpile       = Temporal blocking: bands compute many steps alone, stable tiles are skipped
-changes.sandpile     = body.h cpu.c opencl.c kernel.cl cuda.cu
-cflags.sandpile      = $(NATIVE)
-kind.sandpile        = refactor
-reason.sandpile      = bands with ghost rows are a new layout, with a loop over steps inside the loop over rows; in OpenCL and CUDA a kernel loads, steps and stores a band
-predict.sandpile.cpu = 1.4: two threads pass two barriers per 32 steps instead of one per step (written after a prototype had been timed: 1.3 to 1.6)
-predict.sandpile.gpu = 2.0: an eighth of the launches, for twice the work
-flops.sandpile       = 0.25 cells
-bytes.sandpile.l1    = 1 cells
+09_blocking.title.sandpile       = Temporal blocking: rows compute many steps while they are in a cache
+09_blocking.changes.sandpile     = body.h cpu.c opencl.c kernel.cl cuda.cu
+09_blocking.shown.sandpile       = cpu.c
+09_blocking.cflags.sandpile      = $(NATIVE)
+09_blocking.kind.sandpile        = refactor
+09_blocking.reason.sandpile      = the loop over steps moves inside the loop over tiles, which threads take in skewed bands; in OpenCL and CUDA a kernel loads, steps and stores a band with ghost rows
+09_blocking.predict.sandpile.cpu = 1.4, expected after a prototype: two threads pass two barriers per 32 steps instead of one per step
+09_blocking.predict.sandpile.gpu = 2.0: an eighth of the launches, for twice the work
+09_blocking.flops.sandpile       = 0.25 cells
+09_blocking.bytes.sandpile.l1    = 1 cells

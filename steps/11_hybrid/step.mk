@@ -1,41 +1,41 @@
-title    = Host and device share the work
-kind     = port
-backends = hybrid hybrid-cuda hybrid-cuda-cpu
-shown    = hybrid.c
+11_hybrid.title    = Host and device share the work
+11_hybrid.kind     = port
+11_hybrid.backends = hybrid hybrid-cuda hybrid-cuda-cpu
+11_hybrid.shown    = hybrid.c
 
-title.semblance       = Host threads and a device take work from one ordered list
-changes.semblance     = moveout.h moveout_host.h share.h hybrid.c sides.h cpu.c host.h opencl.c kernel.cl cuda.cu
-cflags.semblance      = -ffp-contract=fast $(NATIVE)
-reason.semblance      = hybrid.c is new: the search of each side becomes a function, and hybrid.c distributes the work between the sides
-predict.semblance.cpu = 1 relative to two threads of step 10 on the same two cores: the gain would be that the device's core is used; 0.93 from the two rates alone
-predict.semblance.gpu = 1.1 over the device alone: a panel on 16 cores and a GPU, if the cores have a tenth of its rate; 1 for a search with bounds, whose few parts are completed before a chunk returns
+11_hybrid.title.semblance       = Host threads and a device take work from one list
+11_hybrid.changes.semblance     = block.h host.h part.h sides.h hybrid.c cpu.c opencl.c kernel.cl cuda.cu moveout.h moveout_host.h moveout_cpu.h moveout_opencl.h moveout_cuda.h
+11_hybrid.cflags.semblance      = -ffp-contract=fast $(NATIVE)
+11_hybrid.reason.semblance      = hybrid.c is new: the search of each side becomes functions for some items of a list, the device's without waiting, and hybrid.c distributes the items; window=moveout is left out
+11_hybrid.predict.semblance.cpu = 1.0 relative to two threads of step 10, for whole traces, expected after a prototype: both use the same two cores; to cut and to combine the chunks of 128 samples costs 3 percent
+11_hybrid.predict.semblance.gpu = 1.1 over the device alone, for whole traces: 16 cores and a GPU, if the cores have a tenth of its rate; 1 for a search with bounds, whose few parts are completed before a batch returns
 
-after.fletcher       = 09
-title.fletcher       = A slab per side, divided by measured times
-cflags.fletcher      = $(NATIVE)
-changes.fletcher     = hybrid.c sides.h host.h cpu.c opencl.c kernel.cl cuda.cu tile.h
-reason.fletcher      = host and device become functions that hybrid.c calls; hybrid.c, sides.h and host.h are new
-predict.fletcher.cpu = 0.95: a device that consists of half of the cores adds no compute power; the cut costs two halos of 2 MB per step and a separate pass over 4 planes on each side
-predict.fletcher.gpu = 1.05 over the GPU alone: the host has a twentieth of its speed
-flops.fletcher       = 260 samples
-bytes.fletcher.dram  = 52 samples
+11_hybrid.after.fletcher       = 09
+11_hybrid.title.fletcher       = A slab per side, with a measured cut
+11_hybrid.cflags.fletcher      = $(NATIVE)
+11_hybrid.changes.fletcher     = hybrid.c sides.h host.h cpu.c opencl.c kernel.cl cuda.cu tile.h
+11_hybrid.reason.fletcher      = host and device become functions that hybrid.c calls; hybrid.c, sides.h and host.h are new
+11_hybrid.predict.fletcher.cpu = 0.93: a device that consists of half of the cores adds no compute power; both sides wait for each other in each step, and copy two halos of 2 MB while neither computes
+11_hybrid.predict.fletcher.gpu = 1.0 over the GPU alone: the host has a twentieth of its speed, and the exchange, which nothing overlaps, takes as long as what it saves
+11_hybrid.flops.fletcher       = 260 samples
+11_hybrid.bytes.fletcher.dram  = 52 samples
 
-title.gridding       = Host and device take segments of the grid from a common list
-changes.gridding     = hybrid.c sides.h cpu.c opencl.c kernel.cl cuda.cu host.h
-reason.gridding      = both sides are in one binary: the distribution of work is new, and the code of the device is split into set-up, start and completion
-predict.gridding.cpu = 1.85 of one host thread alone, with PoCL on the other core: the sum of both rates, minus the sorting, during which only one core works; 0.9 of two host threads, which have no grid to copy
-predict.gridding.gpu = 1 + Td / Th over the device alone: 1.05 if the device is twenty times as fast as its host
+11_hybrid.title.gridding       = Host and device take segments of the grid from a common list
+11_hybrid.changes.gridding     = hybrid.c sides.h cpu.c opencl.c cuda.cu
+11_hybrid.reason.gridding      = both sides are in one binary: the distribution of work is new, and the code of the device is split into set-up, start and completion
+11_hybrid.predict.gridding.cpu = 1.85 of one host thread alone, with PoCL on the other core: the sum of both rates, minus the sorting, during which only one core works; 0.9 of two host threads, which have no grid to copy
+11_hybrid.predict.gridding.gpu = 1 + Td / Th over the device alone: 1.05 if the device is twenty times as fast as its host
 
-title.fluid       = Fields as tasks, distributed by list scheduling
-changes.fluid     = hybrid.c sides.h body.h strip.h block.h cpu.c opencl.c kernel.cl cuda.cu
-check.fluid       = pressure=direct
-reason.fluid      = the side of each task, and the place of its fields, are new; a device that stops by itself must keep for each solve its initial values and its progress; both sides keep the layout of rows that step 08 had before it joined the rows of a plane
-predict.fluid.cpu = 1.5 over either side alone, each with one core: of about 84 sweeps worth of work per step, 36 are the pressure solves and their inputs, with which only the density can overlap (the ratio was written before the first run, the count was corrected after it)
-predict.fluid.gpu = 1.0: a task that a GPU does ten times as fast is not worth the transfers of its fields
+11_hybrid.title.fluid       = The device computes the velocity, the host the density
+11_hybrid.changes.fluid     = hybrid.c sides.h cpu.c opencl.c cuda.cu
+11_hybrid.check.fluid       = pressure=direct
+11_hybrid.reason.fluid      = hybrid.c and sides.h are new: the calls of a step become two lists, which host and device execute at the same time; each side keeps the code of step 10
+11_hybrid.predict.fluid.cpu = 1.15 over the device alone, each with one core: the host takes one of four diffusions and one of four advections, about a seventh of the work, and then waits (written before any timing)
+11_hybrid.predict.fluid.gpu = 0.9 of the GPU alone: the three components of the velocity are copied to the host in each step, and the GPU would compute the density in less time than that
 
-title.sandpile       = Host and device each compute a part of the rows, with 64 ghost rows
-changes.sandpile     = odometer.h body.h slab.h cpu.c cuda.cu host.h hybrid.c kernel.cl opencl.c sides.h
-cflags.sandpile      = $(NATIVE)
-reason.sandpile      = each back-end becomes one side, which computes given steps of given rows; hybrid.c, sides.h and slab.h are new; without estimates for rule=async
-predict.sandpile.cpu = 0.7: one of two threads becomes a device that computes a quarter more rows than its own
-predict.sandpile.gpu = 1.0: a temporal block of dim=1024 takes less time than a launch; from dim=8192 on it should reach the sum of both rates
+11_hybrid.title.sandpile       = Host and device each compute a part of the rows, with 64 ghost rows
+11_hybrid.changes.sandpile     = levels.h slab.h cpu.c cuda.cu hybrid.c kernel.cl opencl.c sides.h
+11_hybrid.cflags.sandpile      = $(NATIVE)
+11_hybrid.reason.sandpile      = each back-end becomes one side, which computes given steps of given rows; hybrid.c, sides.h and slab.h are new; steps in registers are left out
+11_hybrid.predict.sandpile.cpu = 0.7: one of two threads becomes a device that computes an eighth more rows than its own
+11_hybrid.predict.sandpile.gpu = 1.0: a temporal block of dim=1024 takes less time than a launch; from dim=8192 on it should reach the sum of both rates
