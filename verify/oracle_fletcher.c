@@ -54,7 +54,7 @@ query query_of(int argc, char **argv, arg *extra, const char *about)
                  {"VTI", {"3000", "0.24", "0.1", "0", "0"}},
                  {"TTI", {"3000", "0.24", "0.1", "0.78539816339744831", "1"}}};
     const char *form = "TTI", *picture, *text[PROPERTIES] = {0};
-    int pad, group[3];
+    int group[3];
     arg table[] = {{"form", ARG_TEXT, &form, 0, 0, 0, 0},
                    {"nx", ARG_INT, &w.n[0], 1, 1e6, 0, 0},
                    {"ny", ARG_INT, &w.n[1], 1, 1e6, 0, 0},
@@ -71,7 +71,6 @@ query query_of(int argc, char **argv, arg *extra, const char *about)
                    {"delta", ARG_TEXT, &text[DELTA], 0, 0, 0, 0},
                    {"theta", ARG_TEXT, &text[THETA], 0, 0, 0, 0},
                    {"phi", ARG_TEXT, &text[PHI], 0, 0, 0, 0},
-                   {"pad", ARG_INT, &pad, 0, 1, "does not change the waves", 0},
                    {"snapshots", ARG_TEXT, &w.snapshots, 0, 0, 0, 0},
                    {"picture", ARG_TEXT, &picture, 0, 0, "not checked", 0},
                    {ARG_LOCAL(group)},
