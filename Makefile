@@ -27,65 +27,63 @@ endif
 say = $(if $(findstring s,$(firstword -$(MAKEFLAGS))),:,echo '  $@'); mkdir -p $(@D)
 
 # What to build and run; tools read these, and their own, from the environment.
-# WITHOUT=05.3 adds STEP=05-3, the step without this rung.
 STEP ?=
 PROGRAM ?=
 BACKEND ?=
 SET ?=
 ARGS ?=
 RUNGS ?=
-export BUILD PYTHON STEP PROGRAM BACKEND SET ARGS RUNGS REPEAT QUICK SEED COUNT FILES NUMBER SECONDS \
-       SAN IN OUT LIKE FILLED STACK COHERENCE APERTURE GAIN IBM IEEE
+of_tools := STEP PROGRAM BACKEND SET ARGS RUNGS REPEAT QUICK SEED COUNT FILES NUMBER SECONDS SAN \
+            REQUIRE SPACES VARIANTS RESULTS RESULTS_DIR RERUN NAME AFTER WORK FORCE \
+            GRADE_REPETITIONS GRADE_TIMEOUT GRADE_BUSY GRADE_READS BWRAP ALLOW_UNSANDBOXED \
+            FUZZ_SECONDS IN OUT LIKE FILLED STACK COHERENCE APERTURE GAIN IBM IEEE
+export BUILD PYTHON $(of_tools)
+
+# A variable on the command line that no makefile reads, no tool, and no run-time library, is a
+# typing error. Keys, as semblance.libs, have a point.
+of_runs := DEVICE DEVICE_AS RANKS %_SEED OMP_% GOMP_% OMPI_% POCL_% CUDA_% ACC_% LD_% LC_%
+given   := $(foreach v,$(.VARIABLES),$(if $(filter line,$(origin $v)),$(if $(findstring .,$v),,$v)))
+of_make  = $(shell grep -ohE '\$$\([A-Z_]+\)|\b[A-Z_]+ *[?:+]?=' Makefile config.mk rules.mk | \
+             tr -d '$$() ?:+=')
+unknown := $(if $(given),$(filter-out V SHELL MAKE% has_% .% $(of_runs) $(of_tools) $(of_make),\
+             $(given)))
+$(foreach v,$(firstword $(unknown)),$(error $v=$($v): no such variable: expected one of \
+    $(of_tools) or of config.mk))
 
 # ---- what is declared ------------------------------------------------------------------------
 
-include common/backends.mk
+# Each key of these files begins with the name of what it declares: seq.flags, semblance.sources.
+include common/backends.mk $(wildcard common/*/program.mk steps/*/step.mk)
 all_backends := $(backends)
 steps    := $(sort $(notdir $(patsubst %/step.mk,%,$(wildcard steps/*/step.mk))))
 programs := $(sort $(notdir $(patsubst %/program.mk,%,$(wildcard common/*/program.mk))))
 
 # Rungs (STEP=05.3) are folders of build/rungs, each with a step.mk. The patches of the steps
 # are written there if STEP or RUNGS asks for rungs.
-override STEP += $(subst .,-,$(WITHOUT))
 override STEP := $(strip $(STEP))
 with_rungs := $(filter-out 0,$(RUNGS))
-ifneq ($(findstring .,$(STEP))$(findstring -,$(STEP))$(with_rungs),)
+ifneq ($(findstring .,$(STEP))$(with_rungs),)
 written := $(shell STEP='$(STEP)' RUNGS='$(RUNGS)' $(PYTHON) -m tools.history.repository write 2>&1)
 $(if $(filter 0,$(.SHELLSTATUS)),,$(error $(written)))
 endif
-rungs     := $(notdir $(patsubst %/step.mk,%,$(wildcard build/rungs/*/step.mk)))
+rung_files := $(wildcard build/rungs/*/step.mk)
+include $(rung_files)
+rungs     := $(notdir $(rung_files:%/step.mk=%))
 folder_of  = $(firstword $(wildcard steps/$1) build/rungs/$1)
 
-define newline
+# The value $2 of the variable $1: each word must be one of the names $3 of a $5; an error lists $4.
+require = $(foreach w,$(firstword $(filter-out all $3,$2)),\
+          $(error $1=$w: no such $5: expected one of $(strip $4)))
+$(call require,STEP,$(STEP),$(foreach s,$(steps) $(rungs),$s $(firstword $(subst _, ,$s))),\
+       $(steps),step)
+$(call require,PROGRAM,$(PROGRAM),$(programs),$(programs),program)
+$(call require,BACKEND,$(BACKEND),$(all_backends),$(all_backends),back-end)
 
-
-endef
-# Reads the file $1 and keeps each of its keys $3 as the variable $2.KEY, empty if not set.
-define load
-$(foreach k,$3,$k :=$(newline))
-include $1
-$(foreach k,$3,$2.$k := $$($k)$(newline))
-endef
-program_keys := sources shared libs cflags double recipes suffix
-step_keys    := backends $(foreach p,$(programs),backends.$p cflags.$p)
-
-# Each key is a variable of make, too: one that has the name of another variable is an error.
-reserved := $(filter-out $(program_keys) $(step_keys),$(foreach v,$(.VARIABLES),\
-            $(if $(filter file override,$(origin $v)),$v)))
-declared := $(shell awk -F '[ :+?=]' '/^[A-Za-z_]+ *[:+?]?=/ { print FILENAME "/" $$1 }' \
-              $(programs:%=common/%/program.mk) $(steps:%=steps/%/step.mk))
-$(foreach k,$(declared),$(if $(filter $(notdir $k),$(reserved)),$(error \
-    $(patsubst %/,%,$(dir $k)): $(notdir $k): the Makefile has a variable of this name: \
-    expected another key)))
-$(foreach p,$(programs),$(eval $(call load,common/$p/program.mk,$p,$(program_keys))))
-$(foreach s,$(steps) $(rungs),$(eval $(call load,$(call folder_of,$s)/step.mk,$s,$(step_keys))))
-
-some_steps    := $(if $(STEP),$(filter $(STEP) $(addsuffix _%,$(STEP)),$(steps) $(rungs)),$(steps))
+some_steps    := $(if $(filter-out all,$(STEP)),$(filter $(STEP) $(addsuffix _%,$(STEP)),\
+                 $(steps) $(rungs)),$(steps))
 some_steps    += $(if $(with_rungs),$(filter \
                  $(foreach s,$(some_steps),$(firstword $(subst _, ,$s)).%),$(rungs)))
 some_programs := $(if $(filter-out all,$(PROGRAM)),$(filter $(PROGRAM),$(programs)),$(programs))
-$(if $(some_steps),,$(error STEP=$(STEP): no such step: expected one of $(steps)))
-$(if $(some_programs),,$(error PROGRAM=$(PROGRAM): no such program: expected one of $(programs)))
 
 # The back-ends whose `limits` include $1, and those that can be built here.
 limited_to = $(foreach b,$(all_backends),$(if $(filter $1,$($b.limits)),$b))
@@ -109,12 +107,13 @@ include rules.mk
 
 # ---- targets ---------------------------------------------------------------------------------
 
-# `make help` lists the targets that have a comment; those and the next three are no files.
-.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' Makefile) binaries tools tests
+# `make help-all` lists the targets that have a comment; those and the next four are no files.
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*\#\# .*/\1/p' Makefile) binaries tools tests run-needs
 python = @$(PYTHON) -m
+say_missing = $(foreach n,$(missing),$(if $(without_$n),echo "$(without_$n)";)):
 
 all: binaries tools ## build every step and back-end (RUNGS=1: every rung, too)
-	@$(foreach n,$(missing),$(if $(without_$n),echo "$(without_$n)";))
+	@$(say_missing)
 binaries: $(filter-out $(left_out),$(call binaries_of,$(some_steps),$(some_programs)))
 tools: $(tools)
 tests: $(patsubst tests/%_test.c,$(BUILD)/tests/%_test,$(wildcard tests/*_test.c))
@@ -124,11 +123,12 @@ data: $(data_files) ## generate the data of all programs, in build/data
 run_programs := $(if $(PROGRAM),$(some_programs),$(or $(filter semblance,$(programs)),$(programs)))
 run_backends := $(or $(BACKEND),$(filter-out $(call limited_to,checking) \
                 $(if $(has_gpu),,$(call limited_to,gpu)),$(buildable)))
-run_needs    := $(call binaries_of,$(some_steps),$(run_programs),$(run_backends)) $(BUILD)/verify \
-                $(run_programs:%=$(BUILD)/%-check) $(foreach p,$(run_programs),$(call data_of,$p)) \
-                $(filter %/devices,$(tools))
-run: $(run_needs) ## run and verify the main program (PROGRAM=all STEP= BACKEND= SET= ARGS=)
-	$(python) tools.teach.run
+check_needs  := $(run_programs:%=$(BUILD)/%-check) $(foreach p,$(run_programs),$(call data_of,$p)) \
+                $(BUILD)/verify $(filter %/devices,$(tools))
+run: ## run and verify the main program (PROGRAM=all STEP= BACKEND= SET= ARGS=)
+	$(python) tools.teach.run --build
+run-needs: $(call binaries_of,$(some_steps),$(run_programs),$(run_backends)) $(check_needs)
+	@$(say_missing)
 
 # The results of a step are compared with those of earlier steps: they are built first.
 first_step := $(call binaries_of,$(firstword $(steps)),$(some_programs))
@@ -189,10 +189,8 @@ registers: ## registers and spills, as the compilers report them
 	$(python) tools.measure.registers
 instructions: all data ## count and classify executed instructions per unit of work: STEP=05
 	$(python) tools.measure.instructions
-perf: all data ## count instructions, cache misses and branches of a step: STEP=05
-	$(python) tools.measure.perf
 papers: all data ## the papers' figures, measured here (QUICK=1: small)
-	$(python) tools.publish.paper_figures
+	$(python) tools.publish.paper
 
 section_needs := $(call binaries_of,$(steps),semblance,$(or $(BACKEND),omp))
 section: tools data $(section_needs) ## fill a gap in a line of traces, and draw it
@@ -205,8 +203,9 @@ picture: ## draw a survey and its filled traces: IN=a.su STACK=filled.su (COHERE
 	$(python) tools.publish.picture
 survey: tools $(section_needs) ## fill test surveys, draw them, and compare with normal moveout
 	$(python) tools.publish.survey
-interpolation: tools $(section_needs) ## quality and time of methods on the test surveys
-	$(python) tools.measure.interpolation
+figures: tools $(section_needs) ## draw docs/figures from results/ and the test surveys
+	@$(PYTHON) docs/figures
+	@FIGURES=$(CURDIR)/docs/figures $(PYTHON) -m tools.publish.survey
 lessons: ## update the generated parts of the lessons
 	$(python) tools.publish.lessons
 report: ## write all pages as a site, build/report/index.html
@@ -216,7 +215,7 @@ diff: ## what a step changes: STEP=05 [PROGRAM=semblance]
 	$(python) tools.history.diff
 exercise: ## a step as a task, in work/: STEP=05 [PROGRAM=semblance]
 	$(python) tools.teach.exercise exercise
-grade: tools data ## check and time the solution in work/: STEP=05
+grade: $(check_needs) ## check and time the solution in work/: STEP=05 (GRADE_BUSY=1)
 	$(python) tools.teach.grade
 reveal: ## compare the solution in work/ with the reference solution: STEP=05
 	$(python) tools.teach.exercise reveal
@@ -238,7 +237,35 @@ format: ## run clang-format on all C sources
 	 $$(git ls-files '*.[ch]' '*.cl' '*.cu')
 clean: ## remove build/
 	rm -rf $(BUILD)
-help: ## list the targets
+help: ## the ten targets to begin with, and what can be set
+	@$(info $(help))
+help-all: ## list all targets and settings
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' Makefile
 	@echo; sed -n 's/^\([A-Z_]*\) *?= *.*/  \1/p' config.mk | tr '\n' ' '
 	@echo "can be set: see config.mk"
+
+numbers = $(foreach s,$(steps),$(firstword $(subst _, ,$s)))
+define help
+Student
+  make run                    each step of the main program, timed and verified
+  make diff STEP=05           what a step changes
+  make exercise STEP=05 PROGRAM=semblance    the step as a task, in work/
+  make grade STEP=05 PROGRAM=semblance       check and time your solution
+  make bench STEP='04 05'     measure the gain, with confidence intervals
+Instructor (COURSE.md)
+  make test                   verify all, and a sample of tests: 10 to 40 min
+  make report                 all pages as a site, build/report/index.html
+Geophysicist (docs/using-your-data.md)
+  make su IN=a.sgy OUT=a.su                  convert SEG-Y for the program
+  make picture IN=a.su STACK=filled.su       draw a survey and its filled traces
+  make segy IN=filled.su LIKE=a.sgy OUT=filled.sgy        convert back
+
+Most targets accept one or more of each of these:
+  STEP=     $(firstword $(numbers)) .. $(lastword $(numbers)), or a rung as in 05.3
+  PROGRAM=  $(programs)
+  BACKEND=  $(wordlist 1,6,$(all_backends))
+            $(wordlist 7,99,$(all_backends))
+  SET=      a set or job of common/PROGRAM/program.mk, such as 2 or line3
+  GRADE_BUSY=1  grade times on a busy machine, too
+CC, OPT and other settings: config.mk. All targets: make help-all.
+endef

@@ -20,7 +20,7 @@ objects   = $(patsubst %,$(BUILD)/parts/$*/%.o,$($(backend).sources) $(sources_2
 run_objects := $(patsubst %,$(BUILD)/common/run/%.o,run args npy)
 # The objects of the front end of the program $1, and those of them that need no back-end.
 front   = $(patsubst %.c,$(BUILD)/common/%.o,$($1.sources:%=$1/%) $($1.shared)) $(run_objects)
-library = $(filter-out %/main.o %/section.o %/passes.o %/dead.o %/choose.o,$(call front,$1))
+library = $(filter-out %/main.o %/pass.o %/section.o %/dead.o %/choose.o %/coarse.o,$(call front,$1))
 
 includes  := $(addprefix -Icommon/,run su portable opencl cuda hybrid mpi)
 c_flags    = $(CFLAGS) -MMD -MP $(includes)
@@ -49,7 +49,7 @@ $(BUILD)/parts/%.cu.o: $$(source).cu $$(part_needs)
 	@$(say)
 	$(part_cu) -c $< -o $@
 headers = $(wildcard $(addsuffix /*.h,$(call folder_of,$(step))/$(program) common/$(program) \
-            common/portable))
+            common/portable) $(call folder_of,$(step))/$(program)/*.cl)
 $(BUILD)/parts/%.cl.o: $$(source).cl $$(headers) common/opencl/embed.awk $$(part_needs)
 	@$(say)
 	awk -v path="$(<D) common/portable common/$(program)" -f common/opencl/embed.awk $< \
@@ -118,6 +118,13 @@ $(BUILD)/ceilings-cuda: tools/measure/ceilings.cu $(BUILD)/common/cuda/cuda_devi
 test_objects := $(run_objects) $(BUILD)/common/su/su.o $(BUILD)/common/semblance/line.o
 $(BUILD)/tests/%_test: tests/%_test.c $(test_objects)
 	$(call tool,-Iverify,-lcmocka)
+# For make san: programs with planted faults, the fuzzer, and libraries that are preloaded.
+$(BUILD)/faults/%: tools/verify/faults/%.c $(run_objects)
+	$(call tool,-fopenmp,$(if $(filter opencl,$*),-lOpenCL))
+$(BUILD)/su_fuzz: verify/fuzz/su_fuzz.c $(BUILD)/common/su/su.o $(run_objects)
+	$(call tool,-fsanitize=fuzzer)
+$(BUILD)/%.so: tools/verify/%.c
+	$(call tool,-shared -fPIC)
 $(data_files): $(BUILD)/data/%: $(BUILD)/$$(firstword $$(subst /, ,$$*))-data
 	@mkdir -p $(@D)
 	@$< recipe=$(basename $(notdir $*)) out=$@ >$@.truth.tmp && mv $@.truth.tmp $@.truth

@@ -14,8 +14,6 @@
 set -eu
 
 # Level, package, and what is lost without it; `required` if nothing can be built without it.
-# Ruff is a package of Debian from 13 on. On older systems that have npm, its build for Node is
-# installed in ruff_folder.
 # A|B: the first that the system has. N in a name: the newest version that the system has.
 packages_of_levels() {
     cat <<'TABLE'
@@ -34,7 +32,6 @@ build   libopenmpi-dev                the back-ends with MPI are not built
 build   python3-segyio                SEG-Y with IBM floats is not converted (make su, make segy)
 build   python3-matplotlib            make picture and figures are not drawn
 test    ccache                        every compilation is done anew
-test    patch                         variants are not built
 test    bubblewrap                    make grade refuses to run
 test    clinfo                        the OpenCL devices are not listed
 test    oclgrind                      OpenCL kernels are not checked for invalid accesses
@@ -48,8 +45,8 @@ test    python3-pytest-xdist          make test fails: it runs tests in parallel
 test    python3-clang                 no bugs are drawn by lot (make mutants SEED=)
 test    python3-hypothesis            random jobs of whole traces are not drawn
 test    mypy                          lint does not check the types of Python
-test    ruff                          lint checks Python with pyflakes3 alone
-test    pyflakes3                     lint does not check Python if ruff is missing, too
+test    gcovr                         make coverage fails
+test    pyflakes3                     lint does not check Python
 test    mkdocs-material               the report is not written
 publish libclc-14|libclc-18|libclc-19|libclc-N                  registers are not counted
 publish libclc-14-dev|libclc-18-dev|libclc-19-dev|libclc-N-dev  registers are not counted
@@ -57,8 +54,6 @@ publish valgrind                      instructions are not counted without perf
 publish llvm-14|llvm                  make instructions has no model of the pipeline
 TABLE
 }
-ruff_folder=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/optimization-history-ruff
-ruff_package=@astral-sh/ruff-wasm-nodejs
 
 list= level=
 for word; do
@@ -95,20 +90,12 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-cache >/dev/null; then
 fi
 
 installed() {
-    if [ "$1" = ruff ]; then
-        command -v ruff >/dev/null || [ -d "$ruff_folder/node_modules" ]
-        return
-    fi
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]
 }
 
 # packaged PACKAGE: does the system have it? A virtual package alone does not count.
 packaged() {
     apt-cache show "$1" 2>/dev/null | grep -q '^Filename:'
-}
-
-available() {
-    packaged "$1" || { [ "$1" = ruff ] && command -v npm >/dev/null; }
 }
 
 # newest NAME: its N replaced by the largest version that is available, or nothing.
@@ -129,7 +116,7 @@ missing() {
                 found=installed
                 break
             fi
-            if [ -z "$found" ] && available "$package"; then found=$package; fi
+            if [ -z "$found" ] && packaged "$package"; then found=$package; fi
         done
         case $found:$loss in
         installed:*) ;;
@@ -146,18 +133,8 @@ kind() {
 }
 
 install() {
-    names=
-    for name in $1; do
-        if [ "$name" != ruff ] || packaged ruff; then
-            names="$names $name"
-        else
-            mkdir -p "$ruff_folder"
-            npm install --silent --no-fund --no-audit --prefix "$ruff_folder" $ruff_package \
-                >/dev/null 2>&1 || return 1
-        fi
-    done
     # shellcheck disable=SC2086 # a list of words
-    [ -z "$names" ] || $root apt-get install -y -qq --no-install-recommends $names >/dev/null
+    $root apt-get install -y -qq --no-install-recommends $1 >/dev/null
 }
 
 print_lost() {

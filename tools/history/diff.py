@@ -11,15 +11,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tools.history import options, tree
-from tools.history.tree import Program, Step
+from tools.base import options, tree
+from tools.base.tree import Program, Step
+from tools.history import rungs
 
 SOURCES = (".c", ".h", ".cl", ".cu")
-
-
-def display(path: Path) -> str:
-    """A path as it is written from the root of the tree."""
-    return str(path.relative_to(tree.ROOT) if path.is_relative_to(tree.ROOT) else path)
 
 
 def sources(folder: Path | None) -> dict[str, Path]:
@@ -41,7 +37,7 @@ def folders(old: Path | None, new: Path | None, labels: tuple[str, str] = ("", "
         paths = [files.get(name, Path(os.devnull)) for files in (before, after)]
         if paths[0].read_bytes() == paths[1].read_bytes():
             continue
-        names = [str(path) if str(path) == os.devnull else display(path) for path in paths]
+        names = [str(path) if str(path) == os.devnull else tree.display(path) for path in paths]
         done = subprocess.run(
             ["diff", f"-U{context}", f"--color={'always' if colour else 'never'}",
              *([] if spaces else ["-w"]),
@@ -71,7 +67,7 @@ def count(text: str) -> tuple[int, int]:
 
 def main() -> None:
     arguments = options.parse(options.parser(__doc__, "STEP", "PROGRAM", "SPACES"))
-    step = tree.one_step("make diff STEP=05 [PROGRAM=semblance]")
+    step = rungs.one_step("make diff STEP=05 [PROGRAM=semblance]")
     programs = [p for p in tree.selected(tree.programs(), "PROGRAM") if step.has(p)]
     if not programs:
         raise SystemExit(f"{step.name} has no {arguments.program}: expected a step that has it")

@@ -25,16 +25,16 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tools.history import options, rungs, tree
-from tools.history.diff import display
-from tools.history.rungs import Patch, git
-from tools.history.tree import Program, Step
+from tools.base import options, tree
+from tools.history import rungs
+from tools.history.patches import GitError, Patch, git
+from tools.base.tree import Program, Step
 
 FOLDER = tree.ROOT / "build" / "history"
 STEP_MK = """\
-title = What is checked out in build/history
-kind = port
-backends = omp
+history.title = What is checked out in build/history
+history.kind = port
+history.backends = omp
 """
 
 
@@ -44,8 +44,9 @@ backends = omp
 def described(step: Step, place: int, patch: Patch) -> str:
     """The lines of make rungs about one rung."""
     lines = [f"{patch.trailers.get('Kind', '')}: {' '.join(patch.words('Backends'))}",
-             *(f"predicted {device}: {text}" for device, text in patch.predictions.items()),
-             f"predicted {patch.trailers.get('Predicted', '')}"]
+             *(f"{'' if patch.after else 'predicted '}{device}: {text}"
+               for device, text in patch.predictions.items()),
+             f"written {patch.trailers.get('Predicted', '')}"]
     return "\n".join([f"{step.number}.{place}  {patch.subject}", *(
         textwrap.fill(line, 88, initial_indent="      ", subsequent_indent="        ")
         for line in lines)])
@@ -57,7 +58,7 @@ def print_rungs(programs: Sequence[Program], chosen: Sequence[Step]) -> int:
     for program in programs:
         for step in chosen:
             whole = step.step if isinstance(step, rungs.Rung) else step
-            found = rungs.patches(whole, program)
+            found = rungs.of_step(whole, program)
             lines = [described(whole, place, patch) for place, patch in enumerate(found, 1)
                      if step is whole or f"{whole.number}.{place}" == step.name]
             if lines:
@@ -108,8 +109,9 @@ def write(program: Program, force: bool) -> None:
     """Writes the repository of a program."""
     target = FOLDER / program.name
     if target.exists() and not force and edited(target, program):
-        raise SystemExit(f"{display(target)}: has changes that are not in steps/: expected make "
-                         f"rungs-from-history PROGRAM={program.name}, or FORCE=1 to discard them")
+        raise SystemExit(f"{tree.display(target)}: has changes that are not in steps/: expected "
+                         f"make rungs-from-history PROGRAM={program.name}, or FORCE=1 to "
+                         "discard them")
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=FOLDER) as name:
         folder = Path(name) / program.name
@@ -124,12 +126,15 @@ def write(program: Program, force: bool) -> None:
                 git(folder, "checkout", "-q", "--detach", f"refs/heads/{parent.name}")
             paths = rungs.paths(step, program)
             for path in paths:
-                rungs.apply(path, folder)
+                try:
+                    git(folder, "am", "-q", "--committer-date-is-author-date", path)
+                except GitError as error:
+                    raise SystemExit(f"{tree.display(path)}: does not apply: {error}") from None
             if not paths:
                 commit_step(step, program, folder)
             elif rungs.files(folder) != rungs.files(step.folder / program.name):
-                raise SystemExit(f"{display(paths[-1].parent)}: the patches do not give "
-                                 f"{display(step.folder / program.name)} (make lint)")
+                raise SystemExit(f"{tree.display(paths[-1].parent)}: the patches do not give "
+                                 f"{tree.display(step.folder / program.name)} (make lint)")
             git(folder, "checkout", "-q", "-B", step.name)
             tag(folder, step, parent)
         shutil.rmtree(target, ignore_errors=True)
@@ -142,7 +147,7 @@ def write(program: Program, force: bool) -> None:
     link.unlink(missing_ok=True)
     link.symlink_to(os.path.relpath(target, place))
     count = git(target, "rev-list", "--all", "--count").strip()
-    print(f"{display(target)}: {count} commits, {len(having(program))} steps")
+    print(f"{tree.display(target)}: {count} commits, {len(having(program))} steps")
 
 
 # ---- back to the steps -----------------------------------------------------------------------
@@ -163,7 +168,7 @@ def edited(folder: Path, program: Program) -> bool:
 
 def check(folder: Path, program: Program) -> None:
     """Ends with a message if a repository cannot be written back."""
-    where = display(folder)
+    where = tree.display(folder)
     if not (folder / ".git").is_dir():
         raise SystemExit(f"{where}: no such repository: expected make history "
                          f"PROGRAM={program.name} first")
@@ -204,7 +209,7 @@ def patches(folder: Path, step: Step, program: Program) -> rungs.Files:
     """{name: content} of a step's patches. A patch keeps the word of its name as long as it
     keeps its subject."""
     parent = step.parent(program)
-    words = {p.subject: p.path.stem.partition("-")[2] for p in rungs.patches(step, program)}
+    words = {p.subject: p.path.stem.partition("-")[2] for p in rungs.of_step(step, program)}
 
     def word(subject: str) -> str:
         return words.get(subject) or re.sub(r"\W+", "-", subject.lower())[:30].strip("-")
@@ -229,17 +234,17 @@ def write_back(program: Program) -> None:
     for step in changed:
         place = step.folder / program.name
         if content(folder, f"refs/tags/{step.number}") != rungs.files(place):
-            raise SystemExit(f"{display(place)}: changed since make history: expected the files "
-                             f"of tag {step.number}, which would be replaced")
+            raise SystemExit(f"{tree.display(place)}: changed since make history: expected the "
+                             f"files of tag {step.number}, which would be replaced")
     for step in changed:
         found = patches(folder, step, program)
         rungs.put(content(folder, f"refs/heads/{step.name}"), step.folder / program.name)
         rungs.put(found, step.folder / "rungs" / program.name)
-        print(f"{display(step.folder)}/{program.name}: {len(found)} patches")
+        print(f"{tree.display(step.folder)}/{program.name}: {len(found)} patches")
     for step in changed:
         tag(folder, step, step.parent(program))
     if not changed:
-        print(f"{display(folder)}: nothing was edited")
+        print(f"{tree.display(folder)}: nothing was edited")
 
 
 # ---- the command -------------------------------------------------------------------------
@@ -253,7 +258,7 @@ def main() -> None:
     found = options.parse(parser)
     programs = tree.selected(tree.programs(), "PROGRAM")
     if found.command in ("list", "write"):
-        chosen = tree.selected(tree.steps(), "STEP")
+        chosen = rungs.selected_steps()
         if found.command == "list" and not print_rungs(programs, chosen):
             raise SystemExit(f"STEP={found.step} PROGRAM={found.program}: no rungs: expected a "
                              f"step with a folder rungs/PROGRAM")

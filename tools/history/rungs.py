@@ -2,8 +2,8 @@
 
     steps/05_algebra/rungs/semblance/1-sum.patch, 2-fraction.patch ..
 
-Applied in this order to the folder of the step's parent, the patches give the step's folder.
-A patch is in git's mail format. Its trailers are the declaration of the rung:
+Applied in this order to the folder of the step's parent, the patches (patches.py) give the
+step's folder. The trailers declare the rung:
 
     Kind:         refactor, port, algebra or memory
     Backends:     the back-ends whose code it changes
@@ -12,61 +12,33 @@ A patch is in git's mail format. Its trailers are the declaration of the rung:
     Predicted:    before or after measuring, and what was known then
     Reason:       why the rung is larger than tests/lint.py permits
 
-git reads and applies the patches. A rung becomes a folder with a step.mk, build/rungs/05.3,
+A rung becomes a folder with a step.mk, build/rungs/05.3,
 which make builds like a folder of steps/: STEP=05.3 names it. The last rung of a step has
 the step's files. A rung has the compiler flags and the checker's arguments of its step.
-
-The gain of a rung depends on its place. STEP=05-3 is step 05 without rung 3, as far as the
-rungs after it still apply; WITHOUT=05.3 adds it to STEP=. Its parent is that of the step.
 """
 from __future__ import annotations
 
 import fcntl
 import os
 import re
-import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tools.history import options, tree
-from tools.history.diff import display
-from tools.history.runs import key
-from tools.history.tree import BACKENDS, Program, Step
+from tools.base import options, tree
+from tools.base.runs import key
+from tools.base.tree import BACKENDS, Program, Step
+from tools.history import patches
+from tools.history.patches import Patch
 
 # The folder of all rungs does not depend on BUILD: it contains sources.
 FOLDER = tree.ROOT / "build" / "rungs"
 LESSONS = ("README.md", "answers.md")
 NAME = re.compile(r"([1-9]\d*)-[\w-]+\.patch")
-WITHOUT = re.compile(r"(\d+)-([1-9]\d*)")  # 05-3
-# The author of all commits that are made here, and their date, so that their ids do not change.
-WHEN = "2026-01-01T00:00:00+0000"
-IDENTITY = {f"GIT_{who}_{key}": value for who in ("AUTHOR", "COMMITTER") for key, value in
-            (("NAME", "project"), ("EMAIL", "project@example.org"), ("DATE", WHEN))}
 Files = Mapping[str, bytes]  # by path below a folder
 # {back-end: what its prediction is called}
 PREDICTED = {"omp": "omp", "ocl": "ocl", "cuda": "gpu"}
-
-
-class GitError(SystemExit):
-    """A git command fails; the message is its error in one line."""
-
-
-def git(folder: Path, *words: str | Path, text: str = "") -> str:
-    """The output of a git command in a folder, of the repository in this folder and no other.
-    The settings of the user do not matter."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    fixed = {"LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
-             "GIT_CEILING_DIRECTORIES": str(folder.parent.resolve())}
-    done = subprocess.run(["git", *words], cwd=folder, input=text, capture_output=True, text=True,
-                          errors="replace", env={**clean, **IDENTITY, **fixed})
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["fails"]
-        first = next((line for line in lines if re.match("error|fatal", line)), lines[0])
-        raise GitError(f"git {words[0]}: {first}")
-    return done.stdout
 
 
 # ---- files -----------------------------------------------------------------------------
@@ -94,38 +66,6 @@ def put(wanted: Files, folder: Path) -> None:
 # ---- patches ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Patch:
-    """One patch, and what it declares."""
-    path: Path
-    subject: str
-    body: str  # without the trailers
-    trailers: Mapping[str, str]
-
-    def words(self, trailer: str) -> list[str]:
-        return self.trailers.get(trailer, "").split()
-
-    @property
-    def predictions(self) -> Mapping[str, str]:
-        """{omp, ocl or gpu: the predicted speedup and its reason}."""
-        return {key[8:]: value for key, value in self.trailers.items()
-                if key.startswith("Predict-")}
-
-
-@cache
-def read(path: Path) -> Patch:
-    """A patch; path is absolute."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        about = git(folder, "mailinfo", "message", "patch", text=path.read_text(errors="replace"))
-        message = (folder / "message").read_text(errors="replace")
-    subject = "".join(re.findall(r"^Subject: (.*)", about, re.M))
-    trailers = git(tree.ROOT, "interpret-trailers", "--parse", text=f"{subject}\n\n{message}")
-    paragraphs = message.strip().split("\n\n")
-    return Patch(path, subject, "\n\n".join(paragraphs[:-1] if trailers else paragraphs),
-                 dict(line.split(": ", 1) for line in trailers.splitlines() if ": " in line))
-
-
 def paths(step: Step, program: Program) -> list[Path]:
     """The patches of a program in a step, in their order."""
     folder = step.folder / "rungs" / program.name
@@ -133,50 +73,32 @@ def paths(step: Step, program: Program) -> list[Path]:
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         name = NAME.fullmatch(path.name)
         if not name or int(name[1]) in found:
-            raise SystemExit(f"{display(path)}: wrong name: expected NUMBER-WORD.patch, each "
+            raise SystemExit(f"{tree.display(path)}: wrong name: expected NUMBER-WORD.patch, each "
                              f"number once")
         found[int(name[1])] = path
     if sorted(found) != list(range(1, len(found) + 1)):
-        raise SystemExit(f"{display(folder)}: numbers {' '.join(map(str, sorted(found)))}: "
+        raise SystemExit(f"{tree.display(folder)}: numbers {' '.join(map(str, sorted(found)))}: "
                          f"expected 1 to {len(found)}")
     return [found[number] for number in sorted(found)]
 
 
-def patches(step: Step, program: Program) -> list[Patch]:
-    return [read(path) for path in paths(step, program)]
+def of_step(step: Step, program: Program) -> list[Patch]:
+    return [patches.read(path) for path in paths(step, program)]
 
 
-def sizes(patch: Patch) -> dict[str, int]:
-    """{file: the number of lines that are added or removed, whichever is more}."""
-    listed = (line.split("\t") for line in
-              git(tree.ROOT, "apply", "--numstat", patch.path).splitlines())
-    return {name: max(int(added), int(removed)) for added, removed, name in listed}
-
-
-def apply(path: Path, folder: Path, *options: str) -> None:
-    """Commits a patch in a repository."""
-    try:
-        git(folder, "am", "-q", "--committer-date-is-author-date", *options, path)
-    except GitError as error:
-        raise SystemExit(f"{display(path)}: does not apply: {error}") from None
-
-
-def composed(step: Step, program: Program, without: int = 0) -> Iterator[Files]:
-    """The files after each rung; `without` is the number of a rung that is left out."""
+def composed(step: Step, program: Program) -> Iterator[Files]:
+    """The files after each rung."""
     parent = step.parent(program)
     if not parent:
-        raise SystemExit(f"{display(step.folder)}/rungs/{program.name}: the first step of "
+        raise SystemExit(f"{tree.display(step.folder)}/rungs/{program.name}: the first step of "
                          f"{program.name}: expected no rungs")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         put(files(parent.folder / program.name), folder)
-        git(folder, "init", "-q")
-        git(folder, "add", "-A")
-        git(folder, "commit", "-q", "-m", parent.name)
-        for place, path in enumerate(paths(step, program), 1):
-            if place != without:
-                # Without a rung, lines near the changes of later ones may differ.
-                apply(path, folder, *["-C1"] * (0 < without < place))
+        for path in paths(step, program):
+            problem = patches.apply(path, folder)
+            if problem:
+                raise SystemExit(problem)
             yield files(folder)
 
 
@@ -203,42 +125,6 @@ def rung(step: Step, place: int) -> Rung:
     return Rung(step, place)
 
 
-class Without(Step):
-    """A step without one of its rungs, in the programs that have it."""
-
-    def __init__(self, step: Step, place: int) -> None:
-        self.step = step
-        name = f"{step.number}-{place}"
-        super().__init__(name, FOLDER / name)
-
-    def names(self) -> set[str]:
-        return {self.name}
-
-    def parent(self, program: Program) -> Step | None:
-        return self.step.parent(program)
-
-
-def without(step: Step, place: int) -> Without:
-    """A step without a rung, whose folder is up to date."""
-    found: dict[str, bytes] = {}
-    declared: dict[str, str] = {}
-    for program in programs(step):
-        if place > len(paths(step, program)):
-            continue
-        *_, kept = composed(step, program, place)
-        parent = step.parent(program)
-        before = files(parent.folder / program.name) if parent else {}
-        changes = sorted(name for name in before.keys() | kept.keys()
-                         if before.get(name) != kept.get(name))
-        declared |= declaration(step, program, patches(step, program)[-1], changes, kept)
-        declared[f"title.{program.name}"] = f"Step {step.number} without rung {place}"
-        found |= {f"{program.name}/{name}": data for name, data in kept.items()}
-    if not declared:
-        raise SystemExit(f"STEP={step.number}-{place}: {display(step.folder)} has no such rung")
-    put({**found, "step.mk": step_mk(step, declared).encode()}, FOLDER / f"{step.number}-{place}")
-    return Without(step, place)
-
-
 def of(step: Step) -> list[Rung]:
     """The rungs of a step, whose folders are up to date."""
     write(step)
@@ -256,9 +142,6 @@ def and_rungs(steps: Sequence[Step], wanted: Sequence[str]) -> list[Step]:
         with_rungs |= set(wanted) if wanted else {step.name for step in steps}
     for step in steps:
         found += [*(of(step) if step.names() & with_rungs else ()), step]
-        found += [without(step, int(place)) for number, place in
-                  (w.groups() for w in map(WITHOUT.fullmatch, wanted) if w)
-                  if number == step.number]
     if "history" in wanted and (FOLDER / "history" / "step.mk").exists():
         found.append(Step("history", FOLDER / "history"))
     known = set().union(*(step.names() for step in found))
@@ -267,7 +150,7 @@ def and_rungs(steps: Sequence[Step], wanted: Sequence[str]) -> list[Step]:
             continue
         for step in (s for s in steps if word.partition(".")[0] in s.names()):
             counts = [f"{len(paths(step, p))} rungs of {p.name}" for p in programs(step)]
-            raise SystemExit(f"STEP={word}: no such rung: {display(step.folder)} has "
+            raise SystemExit(f"STEP={word}: no such rung: {tree.display(step.folder)} has "
                              f"{' and '.join(counts) or 'no rungs'}")
     return found
 
@@ -299,9 +182,9 @@ def declaration(step: Step, program: Program, patch: Patch, changes: Sequence[st
     return {**{key: re.sub(r"[#$\\]", "", value) for key, value in texts.items()}, **kept}
 
 
-def step_mk(step: Step, declared: Mapping[str, str]) -> str:
+def step_mk(name: str, step: Step, declared: Mapping[str, str]) -> str:
     general = {key: step.mk.get(key, "") for key in ("title", "kind", "backends")}
-    return "".join(f"{key} = {value}\n" for key, value in {**general, **declared}.items())
+    return "".join(f"{name}.{key} = {value}\n" for key, value in {**general, **declared}.items())
 
 
 def digest(step: Step) -> str:
@@ -342,7 +225,7 @@ def write(step: Step) -> None:
             parent = step.parent(program)
             before = files(parent.folder / program.name) if parent else {}
             for place, (patch, found) in enumerate(
-                    zip(patches(step, program), composed(step, program)), 1):
+                    zip(of_step(step, program), composed(step, program)), 1):
                 changes = sorted(name for name in before.keys() | found.keys()
                                  if before.get(name) != found.get(name))
                 declared.setdefault(place, {}).update(
@@ -359,6 +242,24 @@ def write(step: Step) -> None:
             if int(old.suffix[1:]) not in folders:
                 put({}, old)
         for place, found in folders.items():
-            put({**found, **shared, "step.mk": step_mk(step, declared[place]).encode()},
-                FOLDER / f"{step.number}.{place}")
+            folder = FOLDER / f"{step.number}.{place}"
+            put({**found, **shared,
+                 "step.mk": step_mk(folder.name, step, declared[place]).encode()}, folder)
         stamp.write_text(f"{now} {contents(step)}")
+
+
+def selected_steps(among: Sequence[Step] | None = None) -> list[Step]:
+    """The steps that STEP= selects. STEP=05.3 is a rung; with RUNGS=1, the rungs of each
+    selected step come before it."""
+    steps = tree.steps() if among is None else among
+    return tree.selected(and_rungs(steps, tree.words("STEP")), "STEP")
+
+
+def one_step(usage: str) -> Step:
+    """The one step that STEP= selects."""
+    if not os.environ.get("STEP"):
+        raise SystemExit(f"STEP= is not set: expected {usage}")
+    found = selected_steps()
+    if len(found) > 1:
+        raise SystemExit(f"STEP={' '.join(s.name for s in found)}: several steps: expected one")
+    return found[0]

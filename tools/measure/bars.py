@@ -22,11 +22,12 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tools.history import copies, options, results, runs, tree, verdict
-from tools.history.results import Row
-from tools.history.tree import Program, Step
+from tools.base import copies, options, results, runs, tree, verdict
+from tools.base.results import Row
+from tools.base.tree import Program, Step
+from tools.history import rungs
 from tools.measure import bench
-from tools.measure.item import Item, interleaved
+from tools.measure.item import Item, run_interleaved
 
 COLUMNS = """machine compiler commit program set faster slower rounds seconds ratio low high
 run_ratio aa_spread bar reached mark""".split()
@@ -48,7 +49,7 @@ class Side:
         """An item, of a kind, for each back-end that is built and selected."""
         wanted = bench.backends_wanted()
         return [self.item(kind(program, name, step, backend))
-                for step in tree.selected(tree.steps(), "STEP") if step.number == self.step
+                for step in rungs.selected_steps() if step.number == self.step
                 for backend in step.available(program)
                 if backend in self.backends and (not wanted or backend in wanted)]
 
@@ -105,7 +106,7 @@ def rows_of(program: Program, name: str, bars: Sequence[Bar], repeat: int) -> li
         item.accepted = accepted
         item.warmup_cpu = item.measure()["cpu"]
     second = bench.second_item(items[0])
-    interleaved([*items, second], f"{program.name}, {name}", repeat)
+    run_interleaved([*items, second], f"{program.name}, {name}", repeat)
     spread = verdict.spread_of([verdict.compare(second.seconds("search"),
                                                 items[0].seconds("search"))])
     rows = []

@@ -32,9 +32,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.history import options, results, runs, tree, verdict
-from tools.history.results import Row
-from tools.history.tree import BACKENDS, Program, Step
+from tools.base import options, results, runs, tree, verdict
+from tools.base.results import Row
+from tools.base.tree import BACKENDS, Program, Step
+from tools.history import rungs
 from tools.measure import ceilings, machine, same, variants
 from tools.measure.item import Item
 from tools.measure.variants import Variant
@@ -66,10 +67,9 @@ def first(items: Sequence[Item]) -> Item | None:
 
 def find_same(items: Sequence[Item]) -> None:
     """Finds the items whose code is that of an earlier one with the same back-end."""
-    codes = same.codes((i.step, i.program, i.backend) for i in items)
     seen: dict[tuple[str, str], Item] = {}
     for item in items:
-        code = item.backend, codes[item.step, item.program, item.backend]
+        code = item.backend, same.code(item.step, item.program, item.backend)
         item.same_as = seen.get(code)
         seen.setdefault(code, item)
 
@@ -243,7 +243,7 @@ class Session:
 
     def __init__(self, program: Program, name: str) -> None:
         backends = backends_wanted()
-        steps = tree.selected(tree.steps(), "STEP")
+        steps = rungs.selected_steps()
         elsewhere = tree.FOR_CHECKING + (() if os.environ.get("STEP") else tree.SHARED)
         points: list[Step | Variant] = [*steps, *wanted_variants(program, steps)]
         place = {step: n for n, step in enumerate(steps)}

@@ -29,9 +29,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tools.history import options, results, runs, tree
-from tools.history.results import Row
-from tools.history.tree import Program, Step
+from tools.base import options, results, runs, tree
+from tools.base.results import Row
+from tools.base.tree import Program, Step
 from tools.measure import machine as here
 
 COLUMNS = ["machine", "device", "threads", "ceiling", "value", "unit"]

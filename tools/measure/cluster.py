@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from tools.history import options, results, runs, tree, verdict
-from tools.history.results import Row
-from tools.history.tree import BACKENDS, Program, Step
+from tools.base import options, results, runs, tree, verdict
+from tools.base.results import Row
+from tools.base.tree import BACKENDS, Program, Step
 from tools.measure import bench
 from tools.measure.item import Item
 from tools.verify import execute

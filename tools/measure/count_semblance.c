@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "arguments.h"
+#include "survey.h"
 
 /* Value i of parameter k. */
 static double value(const request *r, int k, int i)
@@ -26,7 +27,7 @@ int main(int argc, char **argv)
 {
     run_name = "semblance-count";
     request r = request_parse(argc, argv, "counts the work of a search");
-    su_gather g = request_gather(&r, NULL);
+    su_gather g = survey_gather(&r, NULL);
     request_fit(&r, &g); /* ends by fail() if the search would */
     query q = query_at(&r, &g, r.m0.first, r.h0.first, r.t0.first);
     double idt = 1e6 / g.dt;

@@ -5,7 +5,9 @@ program.mk: a small query; one thread). Only code that is compiled from the step
 sources counts: the functions of its C files, or its OpenCL kernel on a CPU. The counts are
 exact and do not depend on other processes; a processor without performance counters, such as
 a virtual machine, is enough. They are divided by the units of work of BUILD/PROGRAM-count,
-for example the visits of the semblance search, and sorted into classes by objdump's names.
+for example the visits of the semblance search, and sorted into classes by objdump's names. So are
+the misses of a simulated cache with this processor's sizes (VALGRIND_OPTS sets others), and the
+mispredictions of a simple branch predictor; these are only printed.
 
 llvm-mca simulates the pipeline of a processor (MCPU=, by default this one) for the
 instructions that are executed at least once per two units. Its cycles per unit are a model
@@ -24,11 +26,13 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from tools.history import options, results, runs, tree
-from tools.history.results import Row
-from tools.history.tree import BACKENDS, Program, Step
-from tools.measure import bench, ceilings, perf
+from tools.base import options, results, runs, tree
+from tools.base.results import Row
+from tools.base.tree import BACKENDS, Program, Step
+from tools.history import rungs
+from tools.measure import bench, ceilings
 from tools.measure.registers import tool
 
 # Classes of instructions: the first pattern that matches the name decides.
@@ -40,7 +44,13 @@ CLASSES = {
 KINDS = [*CLASSES, "integer"]
 COLUMNS = ["program", "step", "backend", "compiler", "flags", "query", "unit", "units",
            "instructions", "loads", "stores", *KINDS, "packed", "model", "model_cycles"]
+# Callgrind's events: instructions, data reads and writes, their misses in the first level and the
+# last one, conditional and indirect branches, mispredicted ones (*m).
+EVENTS = "Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim".split()
+MISSES = {"L1 misses": ("D1mr", "D1mw"), "LL misses": ("DLmr", "DLmw"),
+          "mispredicted": ("Bcm", "Bim")}
 Counts = Mapping[int, int]  # {address: executions}
+Counter = collections.Counter[Any]
 
 
 class CountError(Exception):
@@ -56,10 +66,8 @@ def valgrind(name: str, command: Sequence[str | Path], environment: Mapping[str,
         raise CountError(f"{name}: {reason}")
 
 
-def executed(out: Path) -> dict[tuple[str, str], dict[int, int]]:
-    """{(object file, function): {address: executions}} of Callgrind's output."""
-    found: dict[tuple[str, str], dict[int, int]] = collections.defaultdict(
-        lambda: collections.defaultdict(int))
+def executions(out: Path) -> Iterator[tuple[str, str, int, list[int]]]:
+    """(object file, function, address, numbers of EVENTS) of each line of Callgrind's output."""
     where, function, called = "", "", False
     for line in out.read_text().splitlines():
         if line.startswith("ob="):
@@ -70,20 +78,19 @@ def executed(out: Path) -> dict[tuple[str, str], dict[int, int]]:
             called = True  # the next line belongs to the called function
         elif line.startswith("0x"):
             if not called:
-                address, *_, count = line.split()
-                found[where, function][int(address, 16)] += int(count)
+                address, _, *costs = line.split()
+                yield where, function, int(address, 16), list(map(int, costs))
             called = False
-    return found
 
 
-def disassembled(path: str) -> dict[int, str]:
+def disassemble(path: str) -> dict[int, str]:
     """{address: instruction} of an object file."""
     text = runs.run(["/usr/bin/env", "objdump", "-d", "--no-show-raw-insn", path], 60).out
     lines = re.finditer(r"^\s*([0-9a-f]+):\s+(\S[^#<\n]*)", text, re.M)
     return {int(m[1], 16): m[2].strip() for m in lines}
 
 
-def placed(counts: Counts, instructions: Mapping[int, str]) -> dict[int, int]:
+def place(counts: Counts, instructions: Mapping[int, str]) -> dict[int, int]:
     """The counts by address in the file: the distance to the address in memory is the
     number of pages for which all executed addresses are instructions."""
     lowest = min(counts) & ~0xfff
@@ -101,8 +108,8 @@ def functions_of(folder: Path) -> set[str]:
 
 
 def count(program: Program, step: Step, backend: str, query: Sequence[str], folder: Path
-          ) -> dict[int, tuple[str, int]]:
-    """{address: (instruction, executions)} of the code of a step."""
+          ) -> tuple[dict[int, tuple[str, int]], Counter]:
+    """({address: (instruction, executions)}, {event: number}) of the code of a step."""
     name = f"{step.name} {program.name} {backend}"
     binary = step.binary(program, backend)
     environment = {"OMP_NUM_THREADS": "1", "POCL_MAX_PTHREAD_COUNT": "1",
@@ -113,22 +120,24 @@ def count(program: Program, step: Step, backend: str, query: Sequence[str], fold
     out = folder / "callgrind.out"
     out.unlink(missing_ok=True)
     valgrind(name, ["--tool=callgrind", "--dump-instr=yes", "--compress-pos=no",
-                    "--compress-strings=no", f"--callgrind-out-file={out}", binary, *query],
-             environment)
+                    "--cache-sim=yes", "--branch-sim=yes", "--compress-strings=no",
+                    f"--callgrind-out-file={out}", binary, *query], environment)
     own = functions_of(tree.build() / "parts" / step.name / f"{program.name}-{backend}")
-    by_file: dict[str, collections.Counter[int]] = collections.defaultdict(collections.Counter)
-    for (path, function), counts in executed(out).items():
+    by_file: dict[str, Counter] = collections.defaultdict(collections.Counter)
+    events: Counter = collections.Counter()
+    for path, function, at, costs in executions(out):
         base = re.sub(r"'\d+$", "", function)
         if str(folder) in path if on_device else base.split(".")[0] in own or base in own:
-            by_file[path].update(counts)
+            by_file[path][at] += costs[0]
+            events.update(dict(zip(EVENTS, costs)))
     if not by_file:
         raise CountError(f"{name}: no code of this step was executed")
     result: dict[int, tuple[str, int]] = {}
     for n, (path, found) in enumerate(by_file.items()):
-        instructions = disassembled(path)
-        for address, times in placed(found, instructions).items():
+        instructions = disassemble(path)
+        for address, times in place(found, instructions).items():
             result[(n << 48) + address] = instructions[address], times
-    return result
+    return result, events
 
 
 def is_memory(text: str) -> bool:
@@ -155,7 +164,7 @@ def kind(text: str) -> str:
 def per_unit(found: Mapping[int, tuple[str, int]], units: float) -> Row:
     """Instructions per unit of work: all, loads, stores, those of each class, and packed
     ones, which compute several values."""
-    sums: collections.Counter[str] = collections.Counter()
+    sums: Counter = collections.Counter()
     for text, times in found.values():
         sums["instructions"] += times
         sums["loads"] += times * loads(text)
@@ -174,7 +183,7 @@ def path_of(found: Mapping[int, tuple[str, int]], units: float) -> Iterator[str]
             yield from [text] * max(1, round(times / units))
 
 
-def modelled(found: Mapping[int, tuple[str, int]], units: float, folder: Path) -> Row:
+def simulate(found: Mapping[int, tuple[str, int]], units: float, folder: Path) -> Row:
     """Cycles per unit by llvm-mca, or nothing if it is missing."""
     mca = tool("llvm-mca", "llvm-mca-14")
     source = folder / "path.s"
@@ -188,7 +197,7 @@ def modelled(found: Mapping[int, tuple[str, int]], units: float, folder: Path) -
 
 
 def row(program: Program, step: Step, backend: str) -> Row:
-    text = program.mk.get("instructions") or program.mk.get("perf") or program.mk["tiny"]
+    text = program.mk.get("instructions") or program.mk["tiny"]
     query = program.arguments(text)
     unit = program.mk["unit"]
     units = (ceilings.count(program, query) or {}).get(unit)
@@ -198,7 +207,7 @@ def row(program: Program, step: Step, backend: str) -> Row:
     folder = tree.build() / "instructions" / f"{step.name}-{program.name}-{backend}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    found = count(program, step, backend, query, folder)
+    found, events = count(program, step, backend, query, folder)
     listing = folder.with_name(f"{folder.name}.txt")
     listing.write_text("".join(f"{times / units:9.3f}  {code}\n"
                                for _, (code, times) in sorted(found.items())))
@@ -207,7 +216,17 @@ def row(program: Program, step: Step, backend: str) -> Row:
             "compiler": bench.about_this()["compiler"],
             "flags": " ".join(flags), "query": text,
             "unit": unit, "units": f"{units:.0f}", **per_unit(found, units),
-            **modelled(found, units, folder)}
+            **{name: f"{sum(events[e] for e in parts) / units:.3g}"
+               for name, parts in MISSES.items()},
+            **simulate(found, units, folder)}
+
+
+def countable(program: Program) -> list[tuple[Step, str]]:
+    """The (step, back-end) that are wanted, built and can be counted."""
+    wanted = os.environ.get("BACKEND", "").split() or list(BACKENDS)
+    return [(step, b) for step in rungs.selected_steps()
+            for b in step.available(program) if b in wanted and
+            (BACKENDS[b].on_host or b == "ocl" and runs.opencl_on_cpu())]
 
 
 def main() -> None:
@@ -216,25 +235,25 @@ def main() -> None:
         raise SystemExit("valgrind is not installed: ./setup.sh publish")
     rows = []
     for program in tree.selected(tree.programs(), "PROGRAM"):
-        for step, backend in perf.selected(program):
-            if BACKENDS[backend].on_host or backend == "ocl" and runs.opencl_on_cpu():
-                runs.progress(f"{step.name} {program.name} {backend}")
-                try:
-                    rows.append(row(program, step, backend))
-                except CountError as error:
-                    print(f"left out: {error}")
+        for step, backend in countable(program):
+            runs.progress(f"{step.name} {program.name} {backend}")
+            try:
+                rows.append(row(program, step, backend))
+            except CountError as error:
+                print(f"left out: {error}")
     runs.progress("")
     if not rows:
         raise SystemExit("nothing is counted: expected a back-end of C, or OpenCL on a CPU, "
                          "that is built")
-    shown = ["step", "backend", "instructions", "loads", "stores", *KINDS, "model_cycles"]
+    shown = ["step", "backend", "instructions", "loads", "stores", *KINDS, *MISSES, "model_cycles"]
     for program_name in dict.fromkeys(r["program"] for r in rows):
         own = [r for r in rows if r["program"] == program_name]
         print(f"{program_name}: instructions per unit ({own[0]['unit']}), and cycles of a "
               "model of the pipeline")
         print(runs.table([shown, *([r[key] for key in shown] for r in own)]))
     path = results.FOLDER / "instructions.csv"
-    results.replace(path, COLUMNS, rows, lambda r: (r["program"], r["step"], r["backend"]))
+    results.replace(path, COLUMNS, [{key: r[key] for key in COLUMNS} for r in rows],
+                    lambda r: (r["program"], r["step"], r["backend"]))
     print(f"written to {path}")
 
 

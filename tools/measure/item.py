@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.history import runs, tree
-from tools.history.tree import Program, Step
+from tools.base import runs, tree
+from tools.base.tree import Program, Step
 from tools.measure import machine
 from tools.measure.variants import Variant
 from tools.verify import execute
@@ -155,7 +155,7 @@ class Item:
         return [m[key] if m else None for m in self.measured_item().counted]
 
 
-def interleaved(items: Sequence[Item], title: str, repeat: int) -> None:
+def run_interleaved(items: Sequence[Item], title: str, repeat: int) -> None:
     """Measures all items once per repetition, in a new random order."""
     order, generator = list(items), random.Random(1)
     for n in range(repeat):

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tools.history import runs, tree
-from tools.history.tree import Output
+from tools.base import runs, tree
+from tools.base.tree import Output
 from tools.measure import section
 from tools.measure.item import Item
 

@@ -16,12 +16,12 @@ import statistics
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.history import options, results, runs, tree, verdict
-from tools.history.results import Row
-from tools.history.tree import Program
+from tools.base import options, results, runs, tree, verdict
+from tools.base.results import Row
+from tools.base.tree import Program
 from tools.measure import bench
 from tools.measure.bars import Side
-from tools.measure.item import Item, interleaved
+from tools.measure.item import Item, run_interleaved
 from tools.measure.peers import PEERS, Peer
 
 COLUMNS = """machine compiler commit program set public flags public_seconds ours threads clock
@@ -113,7 +113,7 @@ def race(peer: Peer, program: Program, name: str, repeat: int) -> list[Row]:
         item.warmup_cpu = item.measure()["cpu"]
     last = list(ours.values())[-1]
     second = bench.second_item(last)
-    interleaved([*ours.values(), *public.values(), second], f"{program.name}, {name}", repeat)
+    run_interleaved([*ours.values(), *public.values(), second], f"{program.name}, {name}", repeat)
     spread = verdict.spread_of([verdict.compare(times(second, clock), times(last, clock))])
     flags = min(public, key=lambda f: median(public[f], clock))
     best = min(ours, key=lambda o: median(ours[o], clock))
@@ -142,7 +142,7 @@ def main() -> None:
     parser = options.parser(__doc__, "STEP", "PROGRAM", "BACKEND", "SET", "REPEAT", "QUICK",
                             "RESULTS")
     parser.add_argument("peer", metavar="CHECKOUT", type=Path, help="of the public code")
-    arguments = options.parse(parser)
+    arguments = options.parse(parser, own_sets=True)
     programs = [p for p in tree.selected(tree.programs(), "PROGRAM") if p.name in PEERS]
     if len(programs) != 1:
         raise SystemExit(f"PROGRAM={arguments.program}: expected one of {' '.join(PEERS)}")

@@ -28,12 +28,14 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from tools.history import options, results, runs, tree
-from tools.history.results import Row
-from tools.history.runs import Argument
-from tools.history.same_code import INCLUDES
-from tools.history.tree import Program, Step
+from tools.base import options, results, runs, tree
+from tools.base.results import Row
+from tools.base.runs import Argument
+from tools.base.tree import Program, Step
+from tools.history import rungs
 
+INCLUDES = [f"-Icommon/{name}" for name in
+            ("run", "su", "portable", "opencl", "cuda", "hybrid", "mpi")]
 ARCH = "sm_75"
 WINDOWS = (5, 21)  # of a program whose headers depend on WINDOW
 GROUP = 4 * 4 * 4  # work-items: opencl.c's choice on a GPU
@@ -117,8 +119,8 @@ def windows(program: Program) -> Sequence[int | str]:
     return ("-",)
 
 
-def by_clang(folder: Path, program: Program, window: int | str, tools: Tools, scratch: Path
-             ) -> list[Row]:
+def compile_with_clang(folder: Path, program: Program, window: int | str, tools: Tools,
+                       scratch: Path) -> list[Row]:
     ptx = scratch / f"{folder.parent.name}-{program.name}-{window}.ptx"
     run(tools["clang"], "-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header",
         "-target", "nvptx64--nvidiacl", "-D", f"WINDOW={window}", "-D", f"SLICES={GROUP}",
@@ -129,15 +131,15 @@ def by_clang(folder: Path, program: Program, window: int | str, tools: Tools, sc
     return report(run(tools["ptxas"], "-v", f"-arch={ARCH}", ptx, "-o", os.devnull))
 
 
-def by_nvcc(folder: Path, program: Program, tools: Tools, _: Path) -> list[Row]:
+def compile_with_nvcc(folder: Path, program: Program, tools: Tools, _: Path) -> list[Row]:
     return report(run(tools["nvcc"], "-O3", f"-arch={ARCH}", "-Xptxas", "-v", "-cubin",
                       "-o", os.devnull, *INCLUDES, f"-Icommon/{program.name}",
                       folder / "cuda.cu"))
 
 
-def compiled(step: Step, program: Program, compiler: str, window: int | str,
-             compile_it: Callable[[Tools, Path], list[Row]], tools: Tools, scratch: Path
-             ) -> list[Row]:
+def rows_of(step: Step, program: Program, compiler: str, window: int | str,
+            compile_it: Callable[[Tools, Path], list[Row]], tools: Tools, scratch: Path
+            ) -> list[Row]:
     """The rows of a file; none if it does not compile: some macros are defined only when the
     program runs."""
     runs.progress(f"{step.name} {program.name} {compiler}, window {window}")
@@ -154,22 +156,22 @@ def compiled(step: Step, program: Program, compiler: str, window: int | str,
 def jobs() -> Iterator[Callable[[Tools, Path], list[Row]]]:
     """What is compiled: functions of the tools and a scratch folder that return rows."""
     for program in tree.selected(tree.programs(), "PROGRAM"):
-        for step in tree.selected(tree.steps(), "STEP"):
+        for step in rungs.selected_steps():
             folder = step.folder / program.name
             for window in windows(program) if (folder / "kernel.cl").exists() else ():
-                yield partial(compiled, step, program, "clang", window,
-                              partial(by_clang, folder, program, window))
+                yield partial(rows_of, step, program, "clang", window,
+                              partial(compile_with_clang, folder, program, window))
             if (folder / "cuda.cu").exists():
-                yield partial(compiled, step, program, "nvcc", "any",
-                              partial(by_nvcc, folder, program))
+                yield partial(rows_of, step, program, "nvcc", "any",
+                              partial(compile_with_nvcc, folder, program))
 
 
 def order(row: Row) -> tuple[str, ...]:
     """Rows of a program and compiler by window, step and kernel; numbers by their size."""
-    def by_size(text: str) -> str:
+    def with_zeros(text: str) -> str:
         return re.sub(r"\d+", lambda m: m[0].zfill(4), text)
-    return (row["program"], row["compiler"], by_size(str(row["window"])), row["step"],
-            by_size(row["kernel"]))
+    return (row["program"], row["compiler"], with_zeros(str(row["window"])), row["step"],
+            with_zeros(row["kernel"]))
 
 
 def main() -> None:

@@ -17,9 +17,6 @@ came from (rows host and device; `of` names it), and of auto, to the sum of thes
 with 95 % intervals. even is p* = Th / (Th + Td): the device's fraction, in percent, with
 which both sides end at the same time if they take Th and Td alone. The goals are 0.9 of the
 sum and 0.95 of the best for auto.
-
-share=50 and auto of the first query run once more with busy=. MACHINE-busy.csv tells which
-side was busy when: in the whole run, and in its middle if the whole has too many spans.
 """
 from __future__ import annotations
 
@@ -28,26 +25,22 @@ import os
 import shutil
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
-from tools.history import options, results, runs, spans, tree, verdict
-from tools.history.results import Row
-from tools.history.tree import BACKENDS, Output, Program, Step
+from tools.base import options, results, runs, tree, verdict
+from tools.base.results import Row
+from tools.base.tree import BACKENDS, Output, Program, Step
+from tools.history import rungs
 from tools.measure import bench
-from tools.measure.item import Item, Measurement, interleaved
+from tools.measure.item import Item, Measurement, run_interleaved
 
 COLUMNS = """machine commit program set words step backend of device threads share share_had
 runs run_median run_low run_high rate over_sum over_sum_low over_sum_high over_best
 over_best_low over_best_high over_alone over_alone_low over_alone_high even aa_spread
 mark""".split()
-BUSY_COLUMNS = "machine program set backend share part begin end who what busy".split()
 SWEEP, FEW = tuple(range(10, 100, 10)), (25, 50, 75)
 ALONE = {"host": "0", "device": "100"}  # a row of an origin, and the fraction like it
 SECOND = "auto again"  # the A/A pair of auto
-TRACED = ("50", "auto")
-FINE = 200  # parts of a run that a drawing can show
-CLOSE = 16  # spans of the device in the closer look
 Query = tuple[str, list[str], str, list[Output]]  # set, arguments, their text, outputs
 Times = list[float | None]
 
@@ -93,7 +86,7 @@ def hybrids() -> list[tuple[Program, Step, str]]:
     wanted = os.environ.get("BACKEND", "").split() or tree.SHARED
     return [(program, step, backend)
             for program in tree.selected(tree.programs(), "PROGRAM")
-            for step in tree.selected(tree.steps(), "STEP")
+            for step in rungs.selected_steps()
             for backend in step.available(program)
             if backend in wanted and BACKENDS[backend].sides]
 
@@ -148,7 +141,7 @@ def measure(items: Mapping[str, SharedItem], repeat: int) -> None:
     for item in items.values():
         runs.progress(f"not counted: {item.label()}")
         item.warmup_cpu = item.measure()["cpu"]
-    interleaved(list(items.values()), f"{items['auto'].program.name}, shares", repeat)
+    run_interleaved(list(items.values()), f"{items['auto'].program.name}, shares", repeat)
 
 
 # ---- the tables --------------------------------------------------------------------
@@ -245,41 +238,10 @@ def report(rows: Sequence[Row]) -> str:
         f"{auto['over_best']} of the best (A/A: {auto['aa_spread']})"
 
 
-# ---- which side was busy when ------------------------------------------------------
-
-
-def busy_rows(found: Sequence[spans.Span], about: Row) -> list[Row]:
-    """Rows of a run's spans, as many as a drawing can show."""
-    parts = {"whole": spans.merged(found, spans.end(found) / FINE)}
-    if len(parts["whole"]) < len(found):
-        close = spans.middle(found, CLOSE)
-        length = spans.end(close) - min((s.begin for s in close), default=0)
-        parts["close"] = spans.merged(close, length / FINE)
-    return [{**about, "part": part, **{k: f"{v:.6f}" if isinstance(v, float) else v
-                                       for k, v in asdict(s).items()}}
-            for part, some in parts.items() for s in some]
-
-
-def traced(items: Mapping[str, SharedItem], about: Row) -> list[Row]:
-    rows = []
-    for share in TRACED:
-        item = items[share]
-        path = tree.build() / "bench" / f"busy-{item.program.name}.csv"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        item.extra = [*item.extra, f"busy={path}"]
-        item.verify(item.once())
-        item.extra.pop()
-        rows += busy_rows(spans.read(path), {
-            "machine": about["machine"], "program": item.program.name, "set": item.set,
-            "backend": item.backend, "share": share})
-    return rows
-
-
-def save(rows: list[Row], path: Path, columns: Sequence[str]) -> None:
+def save(rows: list[Row], path: Path) -> None:
     """Writes rows, replacing those of the same program and back-end."""
     order = {p.name: n for n, p in enumerate(tree.programs())}
-    results.replace(path, columns, rows, lambda r: (r["program"], r["backend"]),
+    results.replace(path, COLUMNS, rows, lambda r: (r["program"], r["backend"]),
                     lambda r: order.get(r["program"], len(order)))
 
 
@@ -293,18 +255,15 @@ def main() -> None:
         raise SystemExit("nothing to measure: expected a hybrid back-end that is built here")
     for program, step, backend in found:
         rows: list[Row] = []
-        busy: list[Row] = []
         for query in queries(program):
             items = items_of(program, step, backend, FEW if arguments.quick else SWEEP, query)
             measure(items, repeat)
             fresh = rows_of(items, about, query[2])
             print(report(fresh), flush=True)
             rows += fresh
-            busy = busy or traced(items, about)
         if not arguments.quick:
             path = results.FOLDER / f"{about['machine']}-shares.csv"
-            save(rows, path, COLUMNS)
-            save(busy, path.with_name(f"{about['machine']}-busy.csv"), BUSY_COLUMNS)
+            save(rows, path)
             print(f"written to {path}")
 
 

@@ -1,21 +1,15 @@
 """variants.py - make variants: builds and verifies the experiments off the path.
 
 steps/NN/variants/NAME.PROGRAM.patch turns step NN into a variant: for example, something
-that the step removed is still there. If the patch would be longer than half of the
-program, a folder steps/NN/variants/NAME.PROGRAM/ takes its place, with the files that
-differ from the step's. The first line of the patch, or of the folder's file `about`, says
-which back-ends the variant has and what it is:
+that the step removed is still there. It is a patch of the tree, as patches.py reads it. Its
+subject says what the variant is. Its trailers:
 
-    # backends omp: the growing vector of step 00 is still there
-
-A second line may give arguments of the query without which it makes no difference:
-
-    # words solver=gs
+    Backends:   the back-ends that the variant has
+    Arguments:  arguments of the query without which it makes no difference
 
 The tree is copied to BUILD/variants, changed and built there. A variant passes if its
-patch applies without fuzz, each file of its folder differs from the step's, and it builds
-and gives correct results on the cases of make verify. `make papers` and `make bench
-VARIANTS=1` measure the times.
+patch applies, and it builds and gives correct results on the cases of make verify. `make
+papers` and `make bench VARIANTS=1` measure the times.
 """
 from __future__ import annotations
 
@@ -24,35 +18,29 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.history import copies, options, runs, tree
-from tools.history.tree import Program, Step
+from tools.base import copies, options, runs, tree
+from tools.history import patches
+from tools.base.tree import Program, Step
 from tools.verify import execute
-
-HEADER = re.compile(r"# backends ([\w -]+): (.+)")
-WORDS = re.compile(r"# words (.+)")
 
 
 class Variant:
-    """One variant. It has a name, a number and binaries, like a step. path is a patch or a
-    folder; make are variables for make, such as OPT=-O2."""
+    """One variant. It has a name, a number and binaries, like a step. make are variables for
+    make, such as OPT=-O2."""
 
     def __init__(self, path: Path, step: Step, make: Sequence[str] = ()) -> None:
+        patch = patches.read(path)
+        patch.check("Backends", "Arguments")
         self.path, self.step, self.make = path, step, list(make)
         self.point = path.name.split(".")[0]
         self.name, self.number = f"{step.name}/{self.point}", step.number
-        about = path / "about" if path.is_dir() else path
-        if not about.is_file():
-            raise SystemExit(f"{about}: missing: expected a file that says what the variant is")
-        first, second = (about.read_text() + "\n").split("\n")[:2]
-        header, words = HEADER.match(first), WORDS.match(second)
-        if not header:
-            raise SystemExit(f"{about}:1: wrong first line ({first[:40]}): expected "
-                             "# backends NAME ..: what it is")
-        self.backends, self.about = header[1].split(), header[2]
-        self.arguments = words[1].split() if words else []
+        self.about, self.backends = patch.subject, patch.words("Backends")
+        self.arguments = patch.words("Arguments")
+        if not self.backends:
+            raise SystemExit(f"{tree.display(path)}: no trailer Backends: expected back-ends "
+                             "of the variant")
         self.folder = tree.build() / "variants" / re.sub(
-            r"[^\w.-]+", "_",
-            " ".join([self.number + "." + path.name.removesuffix(".patch"), *self.make]))
+            r"[^\w.-]+", "_", " ".join([f"{self.number}.{path.stem}", *self.make]))
 
     def binary(self, program: Program, backend: str) -> Path:
         return self.folder / "build" / self.step.name / f"{program.name}-{backend}"
@@ -72,11 +60,7 @@ class Variant:
         if stamp.exists() and stamp.read_text() == now and all(b.exists() for b in wanted):
             return None
         copy = copies.Copy(self.folder)
-        if self.path.is_dir():
-            problem = copy.replace(self.path, self.step.folder / program.name)
-        else:
-            problem = copy.apply(self.path)
-            problem = problem and f"the patch does not apply: {problem}"
+        problem = patches.apply(self.path, copy.folder)
         if problem:
             return problem
         problem = copy.make(*wanted, words=self.make)
@@ -97,8 +81,7 @@ class Variant:
 def points(program: Program, make: Sequence[str] = ()) -> list[Variant]:
     """All variants of a program, in the order of the steps."""
     return [Variant(path, step, make) for step in tree.steps()
-            for form in ("", ".patch")
-            for path in sorted((step.folder / "variants").glob(f"*.{program.name}{form}"))]
+            for path in sorted((step.folder / "variants").glob(f"*.{program.name}.patch"))]
 
 
 def verify(variant: Variant, program: Program, backend: str) -> list[str]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tools.history import results, tree
-from tools.history.results import Row
+from tools.base import results, tree, verdict
+from tools.base.results import Row
 
 ALGORITHM = "10"  # the step that avoids operations; earlier ones execute them faster
 
@@ -27,6 +27,10 @@ def milliseconds(rows: Iterable[Row], step: tree.Step, backends: Sequence[str]) 
     return f"{1000 * min(found):,.{0 if min(found) >= 0.1 else 2}f} ms" if found else ""
 
 
+def earlier(rows: Iterable[Row], step: tree.Step) -> str:
+    return " *" * any(r["step"] == step.name and "earlier" in r["mark"] for r in rows)
+
+
 def steps() -> str:
     """The steps of the main program up to the best algorithm."""
     program = tree.programs()[0]
@@ -39,11 +43,37 @@ def steps() -> str:
                       step.title(program),
                       milliseconds(shown(cpu, program), step, ("omp",) if step.number > "00"
                                    else ("seq",)),
-                      milliseconds(shown(gpu, program), step, ("cuda",))])
+                      milliseconds(shown(gpu, program), step, ("cuda",)) +
+                      earlier(shown(gpu, program), step)])
     return results.table(["step", "what changes", "2 CPU threads",
                           results.display_name(gpu)], lines) + \
         f"\nCPU: {results.display_name(cpu)}; medians of interleaved runs of the computation, " \
-        "without start-up.\n"
+        "without start-up." + f" `*`: {results.MARKS['earlier']}." * any(
+            line[-1].endswith("*") for line in lines) + "\n"
+
+
+def machines() -> str:
+    cpu, gpu = (results.display_name(results.reference().get(k, "none")) for k in ("cpu", "gpu"))
+    return f"CPU: {cpu}, one thread in step 00 and two later. GPU: {gpu}.\n"
+
+
+def gain(step: tree.Step, named: bool = False) -> str:
+    """The time of a step of the main program, and its speed relative to the step before."""
+    program, texts = tree.programs()[0], []
+    for device, backend in ("cpu", "omp" if step.number > "00" else "seq"), ("gpu", "cuda"):
+        machine = results.reference().get(device, "none")
+        for r in shown(machine, program):
+            if (r["step"], r["backend"]) == (step.name, backend):
+                ratio = verdict.short(r, "over_previous")
+                name = f"{results.display_name(machine)}, `{backend}`" if named else device.upper()
+                texts.append(f"{name}: {milliseconds([r], step, [backend])}" +
+                             f" ({ratio})" * bool(ratio))
+    text = f"**{'; '.join(texts) or 'Not measured on these machines'}.**"
+    if named:
+        text += f" Set {program.shown}, without initialization"
+        text += "; in parentheses the speed relative to the step before (`~`: within measurement " \
+            "noise)." if step.number > "00" else "."
+    return text + "\n"
 
 
 def large(ratio: float) -> str:
@@ -99,4 +129,4 @@ def programs() -> str:
                       *(large(over[b]) if over[b] else "" for b in (False, True)),
                       race(program)])
     return results.table(["program", "step 00", "same algorithm", "better algorithm",
-                          "a public code takes, with 2 threads"], lines)
+                          "our best step over a public code"], lines)

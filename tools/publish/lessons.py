@@ -1,5 +1,6 @@
 """lessons.py - the generated parts of README.md, results/README.md, results/PROGRAM.md,
-docs/how-we-measure.md, docs/papers.md, steps/NN/README.md and steps/NN/PROGRAM/README.md.
+docs/in-15-minutes.md, docs/how-we-measure.md, docs/papers.md, steps/NN/README.md and
+steps/NN/PROGRAM/README.md.
 
     lessons.py            writes them again, in place
     lessons.py --check    exits with 1 and names each README and part that is stale
@@ -10,12 +11,11 @@ A part stands between two marks, which stay:
     <!-- end -->
 
 KIND is, in a program's lesson, one of
-  diff       at most DIFF_LINES lines of the change, of the file that step.mk names
+  diff       some lines of the change, of the file that step.mk names
+  gain       the time of a step of the main program (front.py)
   predict    the prediction of step.mk
   measured   results/*.csv, of the reference machines, then tools/publish/papers/PROGRAM.csv
   rungs      the isolated changes of the step, predicted and measured
-  registers  results/registers.csv: the largest numbers of each file, of all steps
-  flags      results/MACHINE-flags.csv: the step under other compiler flags
   shares     results/MACHINE-shares.csv: host and device sharing the work
   ranks      results/MACHINE-cluster.csv
 in a step's page
@@ -23,16 +23,18 @@ in a step's page
 in README.md
   steps      the time of each step of the main program (front.py)
   programs   the speedups of each program, and a public code for the same task
+in docs/in-15-minutes.md
+  machines   the reference CPU and GPU
+  gain NN    the time of a step of the main program (front.py)
 in results/README.md
   marks      the words that mark a measurement
-  rungs      those of all steps
 in results/PROGRAM.md
   machines   the speedups of all steps on all machines
   races      a public code for the same task
 in docs/how-we-measure.md
   flags NAME the first step of a program under other compiler flags
 in docs/papers.md
-  figures NAME the tables and figures of a program's paper (papers_page.py)
+  figures NAME the tables and figures of a program's paper (paper.py)
 If there is nothing to show, the part says so.
 """
 from __future__ import annotations
@@ -45,17 +47,16 @@ from pathlib import Path
 from typing import Any
 
 from tools.history import diff as diffs
-from tools.history import evidence, options, results, rungs, tree, verdict
-from tools.history.results import Row, table
-from tools.history.tree import BACKENDS, Program, Step
-from tools.publish import front, papers_page
+from tools.base import options, results, tree, verdict
+from tools.history import rungs
+from tools.history.patches import Patch
+from tools.base.results import Row, table
+from tools.base.tree import BACKENDS, Program, Step
+from tools.publish import front, paper
 
-PAPERS = Path(__file__).resolve().parent / "papers"
 NEEDED = ("diff", "predict", "measured")  # in every lesson
-DIFF_LINES = 40  # the most that a lesson shows of a diff
+DIFF_LINES, COMPANION_LINES = 40, 12  # the most that a lesson shows of a diff
 PART = re.compile(r"(<!-- generated: (.+?) -->\n)(.*?)(<!-- end -->\n)", re.S)
-# An OpenCL device with one of these in its name is a CPU; the others are GPUs.
-CPU_NAMES = re.compile(r"\bcpu|pthread|processor|epyc|xeon|ryzen|core\(tm\)", re.I)
 
 
 # ---- diff ---------------------------------------------------------------------------
@@ -67,26 +68,28 @@ def code_lines(hunk: str) -> int:
                for line in hunk.splitlines()[1:])
 
 
-def excerpt(text: str) -> str:
-    """DIFF_LINES lines of a unified diff at most: the hunks with the most code that fit, in
-    their order. If the first of them does not fit, its beginning."""
-    head, *hunks = re.split(r"^(?=@@)", text, flags=re.M)
-    space = DIFF_LINES - head.count("\n")
-    chosen: dict[int, str] = {}
-    for n in sorted(range(len(hunks)), key=lambda n: -code_lines(hunks[n])):
-        lines = hunks[n].splitlines(True)
-        if not chosen and len(lines) > space:
-            lines = lines[:space - 1] + [" ...\n"]
-        if len(lines) <= space and (code_lines(hunks[n]) or not chosen):
-            chosen[n] = "".join(lines)
-            space -= len(lines)
-    return head + "".join(chosen[n] for n in sorted(chosen))
+def excerpt(text: str, space: int) -> str:
+    """So many lines of a unified diff at most, in their order: the hunks with the most code
+    that fit. If these have little code, the beginning of the hunk with the most."""
+    hunks = re.split(r"^(?=@@)", text, flags=re.M)[1:]
+    order = sorted(range(len(hunks)), key=lambda n: -code_lines(hunks[n]))
+    left, chosen = space, []
+    for n in order:
+        if code_lines(hunks[n]) and hunks[n].count("\n") <= left:
+            chosen.append(n)
+            left -= hunks[n].count("\n")
+    if sum(code_lines(hunks[n]) for n in chosen) < min(space // 4, code_lines(hunks[order[0]])):
+        chosen = order[:1]
+        hunks[order[0]] = "".join(hunks[order[0]].splitlines(True)[:space - 1]) + " ...\n"
+    text = "".join(hunks[n] for n in sorted(chosen)).partition("\n")[2]  # without a first @@
+    return re.sub(r"^( *\n)+|(?<=\n)( *\n)+(?=@@|\Z)", "", text)
 
 
 def diff(step: Step, program: Program) -> str:
-    """At most DIFF_LINES lines of what changes in the file that step.mk names, and the number
-    of lines of the rest."""
-    if not tree.before(step, program):
+    """Some lines of what changes in the file that step.mk names, and the number of lines of
+    the rest."""
+    before = tree.before(step, program)
+    if not before:
         return "This is the first step: read " \
                f"[`{step.shown(program)}`]({step.shown(program)}) from top to bottom.\n"
     changes = diffs.step_changes(step, program)
@@ -97,10 +100,12 @@ def diff(step: Step, program: Program) -> str:
         raise SystemExit(f"{step.folder}/step.mk: shown.{program.name} = {name}: not one "
                          f"of the changed files: {' '.join(changes)}")
     shown = diffs.step_changes(step, program, context=1, only=name)[name]
-    text = f"```diff\n{excerpt(shown)}```\n\n"
+    space = DIFF_LINES if program.name == tree.programs()[0].name else COMPANION_LINES
     counted = [f"`{n}` +{a} −{b}" for n, (a, b) in
                ((n, diffs.count(c)) for n, c in changes.items())]
-    return text + f"Lines changed: {', '.join(counted)}. The complete diff: " \
+    return f"```diff\n{excerpt(shown, space)}```\n" \
+        f"From `{name}`, compared with step {before.number}. Lines changed: " \
+        f"{', '.join(counted)}. The complete diff: " \
         f"`make diff STEP={step.number} PROGRAM={program.name}`\n"
 
 
@@ -108,36 +113,50 @@ def diff(step: Step, program: Program) -> str:
 
 
 def predict(step: Step, program: Program) -> str:
-    rows = []
+    text = ""
     for device in ("cpu", "gpu"):
-        text = step.mk.get(f"predict.{program.name}.{device}", "")
-        if text:
-            ratio, _, reason = text.partition(":")
-            rows.append([device.upper(), ratio.strip(), reason.strip()])
-    if not rows:
-        return "No prediction: the other steps are compared with this one.\n"
-    return table(["device", "predicted speedup over the step before", "reason"], rows)
+        ratio, _, reason = step.mk.get(f"predict.{program.name}.{device}", "").partition(":")
+        if ratio:
+            word = "" if tree.EXPECTED in ratio else "Predicted "
+            text += f"- {word}{'on' if word else 'On'} a {device.upper()}: **{ratio.strip()}**" + \
+                f"; {reason.strip()}" * bool(reason.strip()) + "\n"
+    return text or "No prediction: the other steps are compared with this one.\n"
 
 
 # ---- rungs --------------------------------------------------------------------------
 
 
+def predicted(patch: Patch, backend: str) -> str:
+    """The speedup that a rung predicts for a back-end, without the reason."""
+    text = patch.predictions.get(rungs.PREDICTED.get(backend, ""), "-")
+    return text.partition(":")[0].removesuffix(f", {tree.EXPECTED}")
+
+
+def missed(row: Row, patch: Patch) -> bool:
+    """Whether a measured speedup is outside half to double of each predicted one: there may be
+    several, as in "4 in a set, 2 in line3"."""
+    ratios = re.findall(r"(?:^|, |; )([\d.]+)", predicted(patch, row["backend"]))
+    return bool(ratios and row["over_previous"]) and \
+        not any(0.5 <= float(row["over_previous"]) / float(r) <= 2 for r in ratios)
+
+
 def rungs_table(step: Step, program: Program) -> str:
     """A row per rung: what it is, the predicted speedups and the measured ones, by set and
     back-end, with RUNGS=1; the last row is the whole step."""
-    found = evidence.of_rungs(step, program)
+    found = rungs.of_step(step, program)
     if not found:
         return "The step has no rungs.\n"
-    head = ["rung", "kind", "predicted omp, ocl"]
-    lines = []
-    for n, rung in enumerate(found, 1):
-        predicted = {p["target"]: p["speedup"] for p in rung["predictions"]}
-        lines.append([f"{n} {rung['title']}", rung["kind"],
-                      ", ".join(predicted.get(d, "-") for d in ("omp", "ocl"))])
-    rows = [*found, evidence.of_whole(step, program)]
+    every = all(patch.after for patch in found)
+    head = ["rung", "kind", f"{tree.EXPECTED if every else 'predicted'}: omp; ocl"]
+    lines = [[f"{n} {patch.subject}", patch.trailers.get("Kind", ""),
+              f"{predicted(patch, 'omp')}; {predicted(patch, 'ocl')}"
+              + f" ({tree.EXPECTED})" * (patch.after and not every)]
+             for n, patch in enumerate(found, 1)]
     lines.append(["all", "", ""])
-    own = {(r["machine"], r["set"], r["backend"], n): r
-           for n, row in enumerate(rows) for r in row["measured"]}
+    names = [*(f"{step.number}.{n}" for n in range(1, len(found) + 1)), step.name]
+    own = {(machine, r["set"], r["backend"], names.index(r["step"])): r
+           for machine, rows in results.measured(with_rungs=True).items() for r in rows
+           if r["program"] == program.name and r["step"] in names}
     legends = []
     machines: dict[str, list[Row]] = {key[0]: [] for key in sorted(own) if key[3] < len(found)}
     for machine in results.shown(machines):
@@ -148,34 +167,20 @@ def rungs_table(step: Step, program: Program) -> str:
             head.append(" ".join(column[1:]))
             for n, line in enumerate(lines):
                 r = own.get((*column, n))
-                line.append((verdict.short(r, "over_previous") or "-")
-                            + " missed" * bool(r and r["missed"]))
+                wrong = r and n < len(found) and missed(r, found[n])
+                line.append((verdict.short(r, "over_previous") or "-") + " missed" * bool(wrong))
         if columns:
             count = runs([r for key, r in own.items() if key[:3] in columns])
             legends.append(f"{results.display_name(machine)}{results.elsewhere(machine)}, "
                            f"medians of {count} interleaved "
                            "runs; `~`: within measurement noise; `same code`: as the rung "
-                           "before; `-`: not there; `missed`: outside half to double of the "
-                           "prediction.\n\n")
+                           "before; `-`: no such program; `missed`: less than half or more than "
+                           "twice each prediction.\n\n")
     return "".join(legends or ["Not measured yet (`make bench RUNGS=1`).\n\n"]) + \
         table(head, lines)
 
 
-def all_rungs() -> str:
-    """The rungs of all steps and programs, a table each."""
-    return "\n".join(f"**[{step.name}](../steps/{step.name}/{program.name}/README.md), "
-                     f"{program.name}.** {rungs_table(step, program)}"
-                     for program in tree.programs() for step in tree.steps()
-                     if rungs.paths(step, program)) or "No step has rungs.\n"
-
-
 # ---- measured -----------------------------------------------------------------------
-
-
-def on_gpu(row: Row) -> bool:
-    backend = BACKENDS[row["backend"]]
-    opencl = backend.device == "opencl" or bool(backend.sides)
-    return backend.needs_gpu or opencl and not CPU_NAMES.search(row["device"])
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:
@@ -186,42 +191,41 @@ def in_order(rows: Iterable[Row]) -> list[Row]:
 
 
 def measured_here(step: Step, program: Program) -> str:
-    """A table for the reference CPU and GPU, with a row for each back-end and set."""
+    """A table with a row for each back-end and set, first on the reference CPU, then on the
+    reference GPU."""
     of_rungs = program.mk.get("rung_sets", "").split()
-    tables, found = [], []
+    lines, machines, found = [], [], []
     for machine, rows in results.shown(results.measured()).items():
         here = [r for r in in_order(rows) if r["program"] == program.name
                 and r["step"].partition("/")[0] == step.name and r["set"] not in of_rungs
-                and (r["set"] in program.usual or r["over_previous"] + r["over_first"])]
+                and (r["over_previous"] + r["over_first"] or not tree.before(step, program))]
         if not here:
             continue
-        images = any(r.get("image_rms") for r in here)
-        lines = []
+        machines.append(f"{results.display_name(machine)}, {runs(here)} interleaved runs")
         for r in here:
             point = r["step"].partition("/")[2]
-            name = r["backend"] + " (GPU)" * (on_gpu(r) and r["backend"] == "ocl") + \
-                (f", variant {point}" if point else "")
+            name = r["backend"] + f", variant {point}" * bool(point) + \
+                f", {results.display_name(machine)}" * bool(machines[1:])
             lines.append([name, r["set"], verdict.long(r, "over_previous"),
                           verdict.long(r, "over_first"), f"{float(r['share']):.1f} %"
-                          + f" {r['mark']}" * bool(r["mark"])]
-                         + [r.get("image_rms", "")] * images)
-        head = ["back-end", "set", "over the step before", "over step 00",
-                "error, percent of the budget", *["rms error of the image"] * images]
-        tables.append(f"{results.display_name(machine)}; speedups, medians of {runs(here)} "
-                      "interleaved runs with 95 % intervals; `~`: within measurement noise:\n\n"
-                      + table(head, lines) + "\n")
+                          + f" {r['mark']}" * bool(r["mark"]), r.get("image_rms", "")])
         found += here
-    if not tables:
-        return "Not measured yet (`make bench`).\n\n" if step.backends(program) else ""
-    return "".join(tables) + legend(found) + \
-        f"[Other machines](../../../results/{program.name}.md)\n\n"
+    if not lines:
+        by_others = any(BACKENDS[b].sides or BACKENDS[b].launch for b in step.backends(program))
+        return "" if by_others else "Not measured yet (`make bench`).\n"
+    head = ["back-end", "set", "over the step before", "over step 00",
+            "error, percent of the budget"]
+    if any(line[-1] for line in lines):
+        head.append("rms error of the image")
+    return f"Speedups, medians with 95 % intervals: {'; '.join(machines)} " \
+        f"([other machines](../../../results/{program.name}.md)). `~`: within measurement " \
+        f"noise{legend(found)}.\n\n" + table(head, [line[:len(head)] for line in lines]) + "\n"
 
 
 def legend(rows: Sequence[Row]) -> str:
-    """What the marks of some rows mean, as a paragraph, or nothing."""
+    """What the marks of some rows mean, as the rest of a sentence."""
     marks = {mark for r in rows for mark in r["mark"].split()}
-    lines = [f"`{m}`: {meaning}" for m, meaning in results.MARKS.items() if m in marks]
-    return f"{'; '.join(lines)}.\n\n" * bool(lines)
+    return "".join(f"; `{m}`: {meaning}" for m, meaning in results.MARKS.items() if m in marks)
 
 
 def marks() -> str:
@@ -236,7 +240,7 @@ def runs(rows: Sequence[Row]) -> str:
 def measured_paper(step: Step, program: Program) -> str:
     """The paper's times or rates, each compared with the row before it of the same device,
     set and back-end."""
-    path = PAPERS / f"{program.name}.csv"
+    path = paper.NUMBERS / f"{program.name}.csv"
     if not path.exists():
         return ""
     rows: list[list[str]] = []
@@ -260,7 +264,7 @@ def measured_paper(step: Step, program: Program) -> str:
             rows.append([r["variant"], r["device"], r["set"], r[unit], gain, over_first,
                          r["source"]])
     if not rows:
-        return "The paper gives no time for this step.\n"
+        return ""
     head = ["variant", "device", "set", unit, "speedup", "speedup over step 00",
             "section"]
     return "The paper (its machine is described in " \
@@ -269,25 +273,6 @@ def measured_paper(step: Step, program: Program) -> str:
 
 def measured(step: Step, program: Program) -> str:
     return measured_here(step, program) + measured_paper(step, program)
-
-
-# ---- registers ----------------------------------------------------------------------
-
-
-def registers(step: Step, program: Program) -> str:
-    """A row per compiled file: the largest numbers of its kernels."""
-    found: dict[tuple[str, ...], list[Row]] = {}
-    for r in results.read(results.FOLDER / "registers.csv"):
-        if r["program"] == program.name and not results.is_rung(r):
-            found.setdefault((r["step"], r["compiler"], r["window"]), []).append(r)
-    if not found:
-        return "Not compiled for a GPU yet (`make registers`).\n"
-    keys = ["registers", "stack_bytes", "spill_store_bytes", "spill_load_bytes",
-            "shared_bytes", "constant_bytes"]
-    head = ["step", "compiler", "window", "registers", "stack, bytes", "spill stores",
-            "spill loads", "shared", "constant"]
-    return table(head, [[*file, *(str(max(int(r[k]) for r in rows)) for k in keys)]
-                        for file, rows in found.items()])
 
 
 # ---- the pages of the steps and of results/ ------------------------------------------
@@ -439,26 +424,29 @@ def pages() -> Iterator[Any]:
     yield tree.ROOT / "README.md", {"steps": front.steps, "programs": front.programs}, \
         ("steps", "programs")
     if (tree.ROOT / "results" / "README.md").exists():  # a new tree has no results
-        yield tree.ROOT / "results" / "README.md", {
-            "marks": marks, "rungs": all_rungs}, ("marks", "rungs")
+        yield tree.ROOT / "results" / "README.md", {"marks": marks}, ("marks",)
     for program in tree.programs():
         yield results.FOLDER / f"{program.name}.md", {
             "machines": partial(of_program, program),
             "races": partial(front.races, program)}, ("machines", "races")
+    yield tree.ROOT / "docs" / "in-15-minutes.md", {
+        "machines": front.machines,
+        **{f"gain {s.number}": partial(front.gain, s) for s in tree.steps()}}, ("machines",)
     yield tree.ROOT / "docs" / "how-we-measure.md", {
         f"flags {p.name}": partial(flags_table, tree.steps()[0], p)
         for p in tree.programs()}, ()
     yield tree.ROOT / "docs" / "papers.md", {
-        f"figures {p.name}": partial(papers_page.figures, p) for p in tree.programs()}, ()
+        f"figures {p.name}": partial(paper.page, p) for p in tree.programs()}, ()
     for step in tree.steps():
         yield step.folder / "README.md", {"programs": partial(programs_of_step, step)}, \
             ("programs",)
         for program in filter(step.has, tree.programs()):
             yield step.folder / program.name / "README.md", {
-                kind: partial(make, step, program) for kind, make in
-                (("diff", diff), ("predict", predict), ("measured", measured),
-                 ("rungs", rungs_table), ("registers", registers), ("flags", flags_table),
-                 ("shares", shares_table), ("ranks", ranks_table))}, NEEDED
+                "gain": partial(front.gain, step, named=True),  # of the main program
+                **{kind: partial(make, step, program) for kind, make in (
+                    ("diff", diff), ("predict", predict), ("measured", measured),
+                    ("rungs", rungs_table), ("shares", shares_table),
+                    ("ranks", ranks_table))}}, NEEDED
 
 
 def parts(path: Path, kinds: Mapping[str, Callable[[], str]]) -> tuple[str, list[re.Match[str]]]:
@@ -493,7 +481,7 @@ def renewed(path: Path, kinds: Mapping[str, Callable[[], str]], needed: Sequence
     absent = [kind for kind in needed if kind not in [m[2] for m in found]]
     for kind in absent:
         print(f"{where}: no part `generated: {kind}`")
-    texts = {m[2]: "\n" + kinds[m[2]]().strip("\n") + "\n\n" for m in found}
+    texts = {m[2]: f"\n{kinds[m[2]]().strip()}\n\n".replace("\n\n\n", "\n") for m in found}
     stale = [m[2] for m in found if m[3] != texts[m[2]]]
     for kind in stale:
         print(f"{where}: {kind}: {'stale (make lessons)' if check else 'written'}")

@@ -3,7 +3,8 @@ traces around them agree.
 
 make picture IN=a.su STACK=filled.su [COHERENCE=coherence.su] [APERTURE=DM,DH] [GAIN=0.25]
 [OUT=filled.svg]: STACK is the whole survey, as fill=dead writes it, or has only the filled
-traces. Both OUT.svg and OUT.png are written (default: the name of STACK).
+traces, and with t0= only a part of their times. Both OUT.svg and OUT.png are written (default:
+the name of STACK).
 
 The first row is a section of one half-offset, the one with the most filled traces; the second is
 in the order of the survey. Each has up to 240 traces. With COHERENCE, the third column is the
@@ -28,7 +29,7 @@ except ImportError as error:
     raise SystemExit(f"make picture: {error.name} not found by {sys.executable} (Debian: "
                      f"python3-{error.name}; another Python: make PYTHON=)") from None
 
-from tools.history import options
+from tools.base import options
 from tools.publish import segy
 from tools.publish.segy import DEAD, File, Refused
 
@@ -54,6 +55,7 @@ class Survey:
     h: Any
     t0: float      # of the first sample, s
     dt: float      # s
+    shown: slice   # the samples of IN that STACK has, too
 
     def samples(self, numbers: Any, filled: bool) -> Any:
         """[trace][sample] of some traces; dead and auxiliary ones are NaN."""
@@ -61,7 +63,7 @@ class Survey:
         old, new = self.source.mapped(), self.stack.mapped()
         for row, i in enumerate(numbers):
             if self.filled[i] and filled:
-                found[row] = new[self.after[i]]["samples"]
+                found[row, self.shown] = new[self.after[i]]["samples"]
             elif not self.missing[i] and not self.auxiliary[i]:
                 found[row] = old[self.before[i]]["samples"]
         return found
@@ -93,15 +95,25 @@ def places(keys: dict[str, Any], direction: Any = None) -> tuple[Any, Any, Any]:
     return (s + g) @ direction / 2, (g - s) @ direction / 2, direction
 
 
+def start(file: File, trace: Any) -> float:
+    """The time of the first sample, s."""
+    delay, scale = (float(file.field(trace, at, "i2")[0]) for at in (109, 215))
+    return 1e-3 * delay * (scale or 1 if scale >= 0 else -1 / scale)
+
+
 def combine(source: File, stack: File) -> Survey:
-    ns, dt = segy.check_su([source, stack], "")
+    (ns, dt), (part, step) = (segy.check_su([file], "") for file in (source, stack))
     old, new = segy.keys(source), segy.keys(stack)
     dead, auxiliary = kinds(source)
     whole = source.count == stack.count and all(
         (old[k] == new[k]).all() for k in ("sx", "sy", "gx", "gy"))
     m, h, direction = places(old)
     first_live = int(np.argmax(~dead & ~auxiliary))
-    first = source.mapped()[first_live:][:1]
+    t0 = start(source, source.mapped()[first_live:][:1])
+    late = (start(stack, stack.mapped()[first_live * whole:][:1]) - t0) / (dt * 1e-6)
+    if step != dt or abs(late - round(late)) > 1e-3 or not 0 <= round(late) <= ns - part:
+        raise Refused(f"STACK={stack.path}: {part} samples of {step} us: expected samples of "
+                      f"{source.path}, which has {ns} of {dt} us")
     # As in the program, places on an oblique line begin at the first source of data.
     oblique = all(np.ptp(np.concatenate([old["s" + xy], old["g" + xy]])) > 0 for xy in "xy")
     origin = (m - h)[first_live] if oblique else 0.0
@@ -121,10 +133,8 @@ def combine(source: File, stack: File) -> Survey:
     if not filled.any():
         raise Refused(f"STACK={stack.path}: no filled trace: expected traces that are dead in "
                       f"{source.path}, or others than there")
-    delay, scale = (float(source.field(first, at, "i2")[0]) for at in (109, 215))
-    delay *= 1e-3 * (scale or 1 if scale >= 0 else -1 / scale)
-    return Survey(source, stack, before, after, auxiliary, missing, filled, m - origin, h, delay,
-                  dt * 1e-6)
+    return Survey(source, stack, before, after, auxiliary, missing, filled, m - origin, h, t0,
+                  dt * 1e-6, slice(round(late), round(late) + part))
 
 
 def one_offset(of: Survey) -> Any:
@@ -153,7 +163,7 @@ def most_filled(of: Survey, numbers: Any) -> Any:
 
 def weights(of: Survey, coherence: File, aperture: str) -> tuple[Any, str]:
     """(semblance or weight of each missing trace [trace][sample], which of both)"""
-    if (coherence.count, coherence.ns) != (of.missing.sum(), of.source.ns):
+    if (coherence.count, coherence.ns) != (of.missing.sum(), of.stack.ns):
         raise Refused(f"COHERENCE={coherence.path}: {coherence.count} traces of {coherence.ns} "
                       f"samples: expected those of the {of.missing.sum()} missing traces")
     values = coherence.mapped()["samples"].astype(float)
@@ -178,7 +188,7 @@ def chosen(of: Survey, values: Any, numbers: Any) -> Any:
     the others."""
     found = np.full((len(numbers), of.source.ns), np.nan)
     here = of.missing[numbers]
-    found[here] = values[(np.cumsum(of.missing) - 1)[numbers[here]]]
+    found[here, of.shown] = values[(np.cumsum(of.missing) - 1)[numbers[here]]]
     return found
 
 

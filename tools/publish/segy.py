@@ -29,7 +29,7 @@ try:
 except ImportError as error:
     raise SystemExit(f"{error.name} not found (Debian: python3-{error.name})") from None
 
-from tools.history import options
+from tools.base import options
 
 TEXT, REEL, HEADER = 3200, 3600, 240
 BLOCK = 1 << 22  # bytes that are converted at a time, about

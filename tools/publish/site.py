@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tools.history import diff, options, rungs, tree
-from tools.history.tree import Program, Step
+from tools.base import options, tree
+from tools.history import diff, rungs
+from tools.base.tree import Program, Step
 
 OUT = tree.build() / "report"
 SOURCES = tree.build() / "report-sources"
@@ -50,7 +51,7 @@ def changes(step: Step, program: Program) -> str:
     whole = "".join(diff.step_changes(step, program).values())
     text = "\n## The whole diff\n\n" + folded(
         f"make diff STEP={step.number} PROGRAM={program.name}", whole, "diff")
-    for number, patch in enumerate(rungs.patches(step, program), 1):
+    for number, patch in enumerate(rungs.of_step(step, program), 1):
         mail = patch.path.read_text(encoding="utf-8")
         text += folded(f"Rung {number}: {patch.subject}",
                        mail[mail.index("\ndiff --git") + 1:].partition("\n-- \n")[0], "diff")
@@ -116,7 +117,8 @@ def navigation() -> list[Any]:
               "Results": ["results/README.md", "docs/how-we-measure.md", "docs/papers.md"],
               "Contributing": ["CONTRIBUTING.md", "verify/README.md", "tools/README.md",
                                "common/README.md"]}
-    return [{"Start": "README.md"}, {"Steps": steps}, {"Programs": programs},
+    return [{"Start": ["README.md", "docs/in-15-minutes.md"]},
+            {"Steps": steps}, {"Programs": programs},
             *({title: [n for n in names if (tree.ROOT / n).exists()]}
               for title, names in others.items())]
 

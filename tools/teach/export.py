@@ -17,12 +17,13 @@ import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.history import copies, diff, options, tree
-from tools.history.tree import Program, Step
+from tools.base import copies, options, tree
+from tools.base.tree import Program, Step
 from tools.teach import exercise
 
 WHOLE = (*copies.MAKE, "setup.sh", "LICENSE", "tools/__init__.py",
-         "tools/history", "tools/teach/run.py", "tools/measure/section.py",
+         "tools/base", "tools/history", "tools/teach/run.py", "tools/measure/section.py",
+         "tools/measure/machine.py",
          "tools/verify/matrix.py", "tools/verify/execute.py",
          "tools/verify/section_check.py", "tools/verify/section_oracle.py",
          "tools/verify/section_search.py",
@@ -56,7 +57,7 @@ def step_mk(step: Step, program: Program) -> str:
     """step.mk without the lines of other programs."""
     foreign = "|".join(programs() - {program.name})
     text = (step.folder / "step.mk").read_text()
-    return re.sub(rf"^\w+\.(?:{foreign})\b.*\n", "", text, flags=re.M).rstrip() + "\n"
+    return re.sub(rf"^{step.name}\.\w+\.(?:{foreign})\b.*\n", "", text, flags=re.M).rstrip() + "\n"
 
 
 def contents(step: Step, program: Program) -> dict[str, bytes]:
@@ -107,7 +108,7 @@ def main() -> None:
     path = tree.build() / "export" / f"{name}.tar.gz"
     files = contents(step, program)
     pack(files, name, path)
-    print(f"{diff.display(path)}: {len(files)} files")
+    print(f"{tree.display(path)}: {len(files)} files")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy
 
-from tools.history.tree import Program, with_arguments
+from tools.base.tree import Program, with_arguments
 
 Generator = numpy.random.Generator
 

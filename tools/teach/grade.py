@@ -2,7 +2,8 @@
 
     GRADE_REPETITIONS=7     interleaved runs of each that is timed
     GRADE_TIMEOUT=20        seconds a run may take, at least
-    GRADE_BUSY=1            grade times on a busy machine, too, and say so
+    GRADE_BUSY=1            grade times on a busy machine, too, and say so; otherwise only
+                            whether the attempt is right
     ALLOW_UNSANDBOXED=1     run the attempt with your permissions if bubblewrap is missing
     GRADE_READS= BWRAP=     see tools/teach/sandbox.py
 
@@ -33,8 +34,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.history import copies, diff, options, runs, tree, verdict
-from tools.history.tree import BACKENDS, Program, Step
+from tools.base import copies, options, runs, tree, verdict
+from tools.history import diff
+from tools.base.tree import BACKENDS, Program, Step
 from tools.measure import machine
 from tools.teach import exercise, fresh, sandbox
 from tools.verify import execute, matrix
@@ -81,7 +83,7 @@ class Attempt:
         build = self.copy / "build"
         for name in BACKENDS[backend].sources:
             if not (self.task.attempt / name).is_file():
-                return f"{diff.display(self.task.attempt)}: {name} is missing"
+                return f"{tree.display(self.task.attempt)}: {name} is missing"
         env = {k: os.environ[k] for k in sandbox.BUILD_ENVIRONMENT if k in os.environ}
         within = sandbox.command(self.copy, [self.copy], [build], env, log=build)
         with sandbox.Watch([build]) as watch:
@@ -96,7 +98,7 @@ class Attempt:
     def renamed(self, text: str) -> str:
         """A message with the path of the attempt instead of the path of its copy."""
         return text.replace(str(self.place.relative_to(self.copy)),
-                            diff.display(self.task.attempt))
+                            tree.display(self.task.attempt))
 
 
 def first_error(text: str) -> str | None:
@@ -131,8 +133,9 @@ class Evidence:
         os.environ["BUILD"] = str(place)
         (place / "fresh").mkdir()
         self.fresh = fresh.of(program, program.sets[set_name], place / "fresh")
+        runs.stage("computing the references of all cases and of fresh data")
         for name, arguments in {**program.cases, "fresh": self.fresh}.items():
-            runs.stage(f"computing the reference of {name}")
+            runs.progress(f"computing the reference of {name}")
             for method in {tuple(s.check_arguments(program)) for s, _ in pairs}:
                 runs.check(program, arguments, {}, name, method)
         for path in place.rglob("*"):
@@ -333,11 +336,12 @@ class Grading:
                  "reference solution": self.reference}
         for run in three.values():
             run.seconds, run.outside = [], []
-        runs.stage(f"{self.backend}: timing {self.repetitions} repetitions of each program")
-        busy, own = machine.busy(), machine.own() + time.process_time()
+        load, start = machine.Load(), time.monotonic()
         for n in range(self.repetitions):
+            left = f", {(time.monotonic() - start) / n * (self.repetitions - n):.0f} s left" \
+                if n else ""
+            runs.stage(f"{self.backend}: timing, repetition {n + 1} of {self.repetitions}{left}")
             for name in list(three)[n % 3:] + list(three)[:n % 3]:
-                runs.progress(f"repetition {n + 1} of {self.repetitions}: {name}")
                 if name != "attempt":
                     three[name].required("fresh", evidence.fresh)
                     continue
@@ -346,9 +350,14 @@ class Grading:
                 if not got["ok"]:
                     self.say("correct", f"NO, not every time: {got['reason']}")
                     return f"not every time: {got['reason']}"
-        busy, own = machine.busy() - busy, machine.own() + time.process_time() - own
-        self.foreign = max(0.0, 1 - own / busy) if busy else 0.0
+            self.foreign = load.foreign()
+            if n >= 2 and self.doubtful() and not options.is_set("GRADE_BUSY"):
+                break  # the times will not be used
         return None
+
+    def doubtful(self) -> bool:
+        """Whether other processes disturbed the times."""
+        return self.foreign > machine.FOREIGN
 
     def judge(self) -> str | None:
         """None, or what is wrong with the attempt."""
@@ -356,7 +365,7 @@ class Grading:
         problem = self.check(self.evidence) or self.time(self.evidence)
         changed = self.evidence.changed()
         if changed:
-            problem = f"{diff.display(changed)}: changed while the attempt ran"
+            problem = f"{tree.display(changed)}: changed while the attempt ran"
             self.say("integrity", f"NO: {problem}")
         return problem
 
@@ -380,6 +389,10 @@ class Grading:
     def times(self) -> str:
         """Prints what the attempt gained; a summary."""
         assert self.evidence
+        if self.doubtful() and not options.is_set("GRADE_BUSY"):
+            self.say("faster", f"not graded: other processes used {100 * self.foreign:.0f} % of "
+                               f"the CPU time: repeat it on an idle machine, or set GRADE_BUSY=1")
+            return "right, not timed: the machine is busy"
         more = charged(self.mine, self.reference)
         if more > 0.1 * statistics.median(self.mine.seconds):
             self.say("charged", f"its process takes {more:.2f} s more outside its reported "
@@ -387,15 +400,11 @@ class Grading:
         gain = verdict.compare([s + more for s in self.mine.seconds], self.start.seconds)
         possible = verdict.compare(self.reference.seconds, self.start.seconds)
         part = part_of_gain(gain, possible)
-        if self.foreign > machine.FOREIGN and not options.is_set("GRADE_BUSY"):
-            self.say("faster", f"not graded: other processes used {100 * self.foreign:.0f} % of "
-                               f"the CPU time: grade again when the machine is idle")
-            return "right, not timed: the machine is busy"
         busy = ""
         self.say("faster", f"{speedup(gain)}, set {self.evidence.set} on fresh data, "
                            f"{self.repetitions} repetitions")
         self.say("gain", f"{part}, which is {speedup(possible)}")
-        if self.foreign > machine.FOREIGN:
+        if self.doubtful():
             busy = f", busy: other processes used {100 * self.foreign:.0f} % of the CPU time"
             self.say("busy", f"{busy[8:]} in use: these times are doubtful")
         return f"right, {speedup(gain)}, {part}{busy}"
@@ -438,9 +447,9 @@ def wanted(task: exercise.Task) -> tuple[list[str], bool]:
 
 def timed_set(program: Program) -> str:
     """The name of the set that is timed."""
-    name = str(os.environ.get("SET") or program.shown)
+    name = os.environ["SET"] or program.mk.get("run", program.shown)
     if name not in program.sets:
-        raise SystemExit(f"SET={name}: no such set: expected one of {' '.join(program.sets)}")
+        raise SystemExit(f"SET={name}: not a set: expected one of {' '.join(program.sets)}")
     return name
 
 
@@ -460,7 +469,7 @@ def graded(task: exercise.Task, attempt: Attempt, limits: tuple[int, int], place
         right, summary = Grading(attempt, backend, *limits, evidence).grade()
         all_right = all_right and right
         summaries.append(sandbox.plain(
-            f"grade: {diff.display(task.attempt)} {backend}: {summary}"))
+            f"grade: {tree.display(task.attempt)} {backend}: {summary}"))
     return all_right and bool(summaries), summaries
 
 
@@ -478,10 +487,13 @@ def main() -> int:
     found = parsed()
     task = exercise.chosen(found.work)
     if not task.attempt.is_dir():
-        raise SystemExit(f"{diff.display(task.attempt)}: no attempt: "
+        raise SystemExit(f"{tree.display(task.attempt)}: no attempt: "
                          f"make exercise {task.variables()}")
     wanted(task), timed_set(task.program)  # before anything is built
     sandbox.require()
+    machine.warn_if_busy(
+        "GRADE_BUSY=1: times are doubtful" if options.is_set("GRADE_BUSY") else
+        "the attempt is checked, but not timed, unless GRADE_BUSY=1 is set or they end")
     built = tree.build() / "grade"
     built.mkdir(parents=True, exist_ok=True)
     sandbox.adopt()
@@ -490,7 +502,7 @@ def main() -> int:
         attempt = Attempt(task, Path(folder))
         problem = attempt.put()
         if problem:
-            print(sandbox.plain(f"grade: {diff.display(task.attempt)}: refused: {problem}"))
+            print(sandbox.plain(f"grade: {tree.display(task.attempt)}: refused: {problem}"))
             return 1
         right, summaries = graded(task, attempt, (found.repetitions, found.timeout),
                                   Path(place))

@@ -30,8 +30,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from tools.history import tree
-from tools.history.runs import Argument
+from tools.base import tree
+from tools.base.runs import Argument
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/sys",
           "/etc/alternatives", "/etc/ld.so.cache", "/etc/OpenCL", "/etc/openmpi",
@@ -354,12 +354,6 @@ def escaped(text: str) -> str:
 def plain(text: str) -> str:
     """A text of an attempt in one line, without control characters."""
     return escaped(text)[:400]
-
-
-def shown(text: str) -> str:
-    """Several lines of an attempt without control characters, except those of colours."""
-    parts = re.split(r"(\033\[[\d;]*[mK]|[\n\t])", text)
-    return "".join(p if n % 2 else escaped(p) for n, p in enumerate(parts))
 
 
 def hashes(folders: Iterable[Path]) -> dict[Path, str]:

@@ -2,14 +2,13 @@
 
 Builds the back-ends that gcc compiles for the host once more, without optimization and
 with counters (gcov), in build/coverage, and runs them on random queries; their results are
-not checked here. Prints the lines of steps/*/*/{body.h,cpu.c} that no query has executed;
-the exit status is 0 only if there are none. Code that only devices run is not counted.
+not checked here. Prints the lines of steps/*/*/{body.h,cpu.c} that no query has executed
+(gcovr); the exit status is 0 only if there are none. Code that only devices run is not counted.
 """
 from __future__ import annotations
 
-import gzip
-import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,13 +16,14 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tools.history import copies, options, runs, tree
-from tools.history.tree import BACKENDS, FOR_CHECKING, Program, Step
+from tools.base import copies, options, runs, tree
+from tools.base.tree import BACKENDS, FOR_CHECKING, Program, Step
+from tools.history import rungs
 from tools.verify import execute, queries, random_queries
 
 COUNT = 60  # queries per program; their seed is COVERAGE of the queries' module, or 1
 FLAGS = "--coverage -fprofile-update=atomic"
-FILES = ("body.h", "cpu.c")
+FILES = r"body\.h|cpu\.c"
 
 
 def binaries(program: Program, steps: Sequence[Step]) -> list[tuple[Step, str, Path]]:
@@ -57,45 +57,24 @@ def run_all(program: Program, steps: Sequence[Step], seed: str, number: int,
     return failed
 
 
-def counted(build: Path) -> dict[str, dict[int, int]]:
-    """{file: {line: number of executions, in all binaries}}"""
-    lines: dict[str, dict[int, int]] = {}
-    for notes in build.rglob("*.gcda"):
-        text = subprocess.run(["gcov", "--json-format", "--stdout", notes.resolve()],
-                              cwd=notes.parent.resolve(), capture_output=True,
-                              check=True).stdout
-        if text[:2] == b"\x1f\x8b":
-            text = gzip.decompress(text)
-        for line in text.splitlines():
-            for file in json.loads(line)["files"]:
-                counts = lines.setdefault(file["file"], {})
-                for at in file["lines"]:
-                    number = at["line_number"]
-                    counts[number] = counts.get(number, 0) + at["count"]
-    return lines
-
-
 def report(build: Path, steps: Sequence[Step], programs: Sequence[Program]) -> tuple[int, int]:
     """Prints the lines that were not executed. Returns (executed, not executed)."""
-    lines, executed, missed = counted(build), 0, 0
-    for path in (s.folder / p.name / f for s in steps for p in programs for f in FILES):
-        if not path.exists():
-            continue
-        name = str(path.relative_to(tree.ROOT))
-        text = path.read_text().splitlines()
-        for number, times in sorted(lines.get(name, {0: 0}).items()):
-            executed += times > 0
-            missed += times == 0
-            if times == 0:
-                shown = text[number - 1].strip() if number else "not compiled"
-                print(f"{name}:{number}: never executed: {shown}")
-    return executed, missed
+    places = [f"steps/{s.name}/{p.name}/" for s in steps for p in programs]
+    done = subprocess.run(
+        ["gcovr", "--root", ".", *(f"--filter={place}({FILES})$" for place in places), build],
+        cwd=tree.ROOT, capture_output=True, text=True)
+    found = re.search(r"^TOTAL +(\d+) +(\d+)", done.stdout, re.M)
+    if done.returncode or not found:
+        raise SystemExit(f"gcovr: {done.stderr.strip()}")
+    for file, missing in re.findall(r"^(steps/\S+) .*% +(\S+)$", done.stdout, re.M):
+        print(f"{file}: never executed: {missing}")
+    return int(found[2]), int(found[1]) - int(found[2])
 
 
 def main() -> int:
     arguments = options.parse(options.parser(__doc__, "STEP", "PROGRAM", "SEED", "COUNT"))
     queries.require_numpy()
-    steps = tree.selected(tree.steps(), "STEP")
+    steps = rungs.selected_steps()
     programs = [p for p in tree.selected(tree.programs(), "PROGRAM") if queries.module(p)]
     build = tree.build() / "coverage"
     shutil.rmtree(build, ignore_errors=True)

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.history import runs
-from tools.history.runs import TIMEOUT, Argument, Environment, launch, number, run
-from tools.history.tree import Output, Program, Step
+from tools.base import runs
+from tools.base.runs import TIMEOUT, Argument, Environment, launch, number, run
+from tools.base.tree import Output, Program, Step
 from tools.verify import queries
 
 Outcome = dict[str, Any]

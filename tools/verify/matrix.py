@@ -27,8 +27,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from tools.history import options, runs, tree
-from tools.history.tree import BACKENDS, Output, Program, Step
+from tools.base import options, runs, tree
+from tools.base.tree import BACKENDS, Output, Program, Step
+from tools.history import rungs
 from tools.verify import execute, queries
 
 THREADS = (1, 3)
@@ -182,7 +183,7 @@ def verify_program(program: Program, with_sets: bool, first: bool = False
     only = os.environ.get("BACKEND", "").split()
 
     rows, passed, failed, missing = [], 0, [], set()
-    for step in tree.selected(tree.steps(), "STEP"):
+    for step in rungs.selected_steps():
         available = step.available(program)
         absent = [b for b in step.backends(program) if b not in available]
         missing |= set(absent)
@@ -235,7 +236,7 @@ def references() -> list[str]:
     only = os.environ.get("BACKEND", "").split()
     needed = {}
     for program in tree.selected(tree.programs(), "PROGRAM"):
-        for step in tree.selected(tree.steps(), "STEP"):
+        for step in rungs.selected_steps():
             for backend in step.available(program):
                 here: tuple[Step, str] | None = (step, backend)
                 while here and here[0].kind(program) == "refactor" and \

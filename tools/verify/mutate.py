@@ -26,7 +26,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tools.history import tree
+from tools.base import tree
 
 RELATIONAL = {"<": ("<=", ">"), "<=": ("<",), ">": (">=", "<"), ">=": (">",), "==": ("!=",),
               "!=": ("==",)}
@@ -53,7 +53,7 @@ class Mutation:
     end: int
     new: str
 
-    def applied(self, text: bytes) -> bytes:
+    def apply(self, text: bytes) -> bytes:
         old = text[self.start:self.end]
         new = self.new.encode() + b"\n" * (old.count(b"\n") - self.new.count("\n"))
         return text[:self.start] + new + text[self.end:]
@@ -71,8 +71,8 @@ def units(path: Path) -> list[tuple[Path, list[str]]]:
                     path.stem.endswith(f"_{p.name}")), "")
     words = [f"-Icommon/{f}" for f in [*folders, *[program] * bool(program)]]
     words += ["-Iverify", "-D_OPENMP=201511", "-I/usr/lib/x86_64-linux-gnu/openmpi/include"]
-    of_program = tree.read_mk(tree.ROOT / "common" / program / "program.mk") if program else {}
-    words += [w for w in of_program.get("cflags", "").split() if w.startswith(("-D", "-I"))]
+    words += [w for p in tree.programs() if p.name == program
+              for w in p.mk.get("cflags", "").split() if w.startswith(("-D", "-I"))]
 
     def unit(source: Path) -> tuple[Path, list[str]]:
         if source.suffix == ".cl":
@@ -452,7 +452,7 @@ def lines(path: Path) -> int:
     return sum(bool(re.match(r"\s+[^\s*/#]", line)) for line in text)
 
 
-def drawn(rng: random.Random, files: Sequence[Path]) -> Iterator[Mutation]:
+def draw(rng: random.Random, files: Sequence[Path]) -> Iterator[Mutation]:
     """Draws mutations for ever: a line of the files, one of the kinds that its mutations
     have, and one of these."""
     weights = [lines(path) for path in files]

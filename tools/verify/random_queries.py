@@ -30,8 +30,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tools.history import options, runs, tree
-from tools.history.tree import BACKENDS, Program, Step
+from tools.base import options, runs, tree
+from tools.base.tree import BACKENDS, Program, Step
+from tools.history import rungs
 from tools.verify import execute, queries
 from tools.verify.sanitize import REPORTED, Sanitized
 
@@ -111,7 +112,7 @@ class Search:
         self.seed = seed
         self.options = f" SAN={san}" * bool(san)
         self.sanitized = Sanitized(every_width=san != "native") if san else None
-        self.steps = tree.selected(tree.steps(), "STEP")
+        self.steps = rungs.selected_steps()
         self.backends = os.environ.get("BACKEND", "").split()
         self.folder = tree.build() / "random" / f"{seed}{san}"
         self.passed, self.failed, self.queries, self.vacuous = 0, 0, 0, 0

@@ -18,114 +18,23 @@ import os
 import random
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tools.history import copies, options, runs, tree
-from tools.history.runs import TIMEOUT
-from tools.history.tree import BACKENDS, FOR_CHECKING, Program, Step
+from tools.base import copies, options, runs, tree
+from tools.base.runs import TIMEOUT
+from tools.base.tree import BACKENDS, FOR_CHECKING, Program, Step
+from tools.history import rungs
 from tools.verify import queries
 
 REPORTED = re.compile(r"Sanitizer|runtime error:")
 ADDRESS_FLAGS = ("-fsanitize=address,undefined,float-cast-overflow -fno-omit-frame-pointer "
                  "-fno-sanitize-recover=all")
-STACK_PATTERN = "-ftrivial-auto-var-init=pattern"  # gcc 12 has it
+STACK_PATTERN = "-ftrivial-auto-var-init=pattern"  # gcc 12 and clang have it
 # Folders of builds with AddressSanitizer: the instructions, which determine the vector width.
 INSTRUCTIONS = {"asan": "-march=native", "asan-256": "-march=haswell", "asan-128": "-march=x86-64"}
-FUZZER_FLAGS = "-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
-
-ADDRESS_FAULTS = """
-#include <stdlib.h>
-#include <string.h>
-int main(int argc, char **argv)
-{
-    float *p = calloc(8, sizeof *p);
-    int n = argc > 1 ? atoi(argv[1]) : 0;
-    if (n == 1) p[8 * argc / 2] = 1;
-    int large = 2147483647;
-    if (n == 2) large += argc;
-    if (n == 3) p = calloc(8, sizeof *p);
-    if (n != 3) free(p);
-    p = NULL;
-    return large == 0;
-}
-"""
-MEMORY_FAULTS = """
-#include <stdio.h>
-#include <stdlib.h>
-#include "run.h"
-int main(int argc, char **argv)
-{
-    float *p = allocate_untouched(5, sizeof *p, "floats"), local[2];
-    int i = argc > 1 ? atoi(argv[1]) : 4;
-    printf("heap %g stack %g\\n", p[i], local[argc % 2]);
-    free(p);
-    return 0;
-}
-"""
-OPENCL_FAULTS = """
-#define CL_TARGET_OPENCL_VERSION 120
-#include <CL/cl.h>
-#include <stdio.h>
-#include <stdlib.h>
-int main(int argc, char **argv)
-{
-    const char *text = "kernel void f(global float *x, int i) { x[0] = x[i]; }";
-    cl_platform_id platform;
-    cl_device_id device;
-    cl_int i = argc > 1 ? atoi(argv[1]) : 4;
-    cl_uint width;
-    cl_bool shared;
-    float value;
-    size_t one = 1;
-    clGetPlatformIDs(1, &platform, NULL);
-    clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, sizeof width, &width, NULL);
-    clGetDeviceInfo(device, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof shared, &shared, NULL);
-    cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
-    cl_command_queue queue = clCreateCommandQueue(context, device, 0, NULL);
-    cl_mem x = clCreateBuffer(context, CL_MEM_READ_WRITE, 5 * sizeof(float), NULL, NULL);
-    cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, NULL);
-    clBuildProgram(program, 1, &device, "", NULL, NULL);
-    cl_kernel kernel = clCreateKernel(program, "f", NULL);
-    clSetKernelArg(kernel, 0, sizeof x, &x);
-    clSetKernelArg(kernel, 1, sizeof i, &i);
-    clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, NULL, 0, NULL, NULL);
-    clEnqueueReadBuffer(queue, x, CL_TRUE, 0, sizeof value, &value, 0, NULL, NULL);
-    printf("buffer %g lanes %u shared %u\\n", value, width, shared);
-    return 0;
-}
-"""
-RACE = """
-#ifdef __AVX__
-typedef int vector __attribute__((vector_size(64)));
-#else
-typedef int vector __attribute__((vector_size(16)));
-#endif
-int main(int argc, char **argv)
-{
-    int sum = 0, safe = 0;
-    vector sums = {0};
-    (void)argv;
-#pragma omp parallel for
-    for (int i = 0; i < 1000; i++) {
-        if (argc == 2) sum += i;
-        if (argc == 3) sums += i;
-#pragma omp atomic
-        safe += i;
-    }
-#pragma omp parallel num_threads(4)
-    {
-        if (safe == 0) sum = 1;
-#pragma omp barrier
-#pragma omp single
-        safe = 0;
-    }
-    return sum + sums[0] == 1;
-}
-"""
+FUZZER_FLAGS = "-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all"
 
 
 class Missing(Exception):
@@ -153,8 +62,8 @@ def extra(backend: str) -> list[str]:
 class Session:
     """One tool: what is built for it, and the results."""
 
-    def __init__(self, name: str, chosen: bool) -> None:
-        self.chosen, self.passed, self.failed = chosen, 0, 0
+    def __init__(self, name: str, sample: bool) -> None:
+        self.sample, self.passed, self.failed = sample, 0, 0
         self.folder = (tree.build() / "san").resolve()
         self.log = self.folder / "log" / name
         shutil.rmtree(self.log, ignore_errors=True)
@@ -168,8 +77,8 @@ class Session:
             shared = [s for s in having if any(
                 BACKENDS[b].sides or BACKENDS[b].launch for b in s.backends(program))]
             last = [s for s in having if s not in shared][-1:]
-            for step in tree.selected(having, "STEP"):
-                if not self.chosen or step in shared + last:
+            for step in rungs.selected_steps(having):
+                if not self.sample or step in shared + last:
                     yield step, program
 
     def binaries(self, folder: Path, backends: Iterable[str]
@@ -219,23 +128,12 @@ class Session:
         self.check(name, not result.failure() and not REPORTED.search(text),
                    text + (result.failure() or ""))
 
-    def planted(self, name: str, pattern: str, command: Sequence[runs.Argument],
-                env: Mapping[str, str] | None = None) -> None:
+    def check_fault(self, name: str, pattern: str, command: Sequence[runs.Argument],
+                    env: Mapping[str, str] | None = None) -> None:
         """Passes if the tool reports the planted fault, or the run ends as the pattern says."""
         result = runs.run(command, env=env)
         text = result.out + result.err + (result.failure() or "")
         self.check(f"{name}: finds a planted fault", bool(re.search(pattern, text)), text)
-
-    def compile(self, name: str, source: str, command: Sequence[str], *libraries: str) -> Path:
-        """Compiles a program that has planted faults."""
-        path = self.folder / f"{name}.c"
-        path.write_text(source)
-        done = subprocess.run(
-            [*command, str(path), "-o", str(path.with_suffix("")), *libraries],
-            cwd=tree.ROOT, capture_output=True, text=True)
-        if done.returncode:
-            raise Missing(f"{' '.join(command)}: {done.stderr.strip()[:200]}")
-        return path.with_suffix("")
 
 
 def address_env(*options: str) -> dict[str, str]:
@@ -252,9 +150,9 @@ def address_env(*options: str) -> dict[str, str]:
 def address_words(folder: str) -> list[str]:
     """The variables of make for one of INSTRUCTIONS. Variables on the stack that the
     program does not initialize get a pattern, if the compiler can do that."""
-    known = not runs.run(["/usr/bin/env", "gcc", STACK_PATTERN, "-E", "-x", "c", os.devnull],
-                         60).failure()
-    return ["NVCC=", "CC=gcc", "OPT=-O0", f"ARCH={INSTRUCTIONS[folder]}",
+    known = not runs.run(["/usr/bin/env", runs.compiler(), STACK_PATTERN, "-E", "-x", "c",
+                          os.devnull], 60).failure()
+    return ["NVCC=", "OPT=-O0", f"ARCH={INSTRUCTIONS[folder]}",
             f"EXTRA={ADDRESS_FLAGS}" + f" {STACK_PATTERN}" * known]
 
 
@@ -269,26 +167,23 @@ class Sanitized:
              "hybrid-cuda-cpu": 0.2}
 
     def __init__(self, every_width: bool) -> None:
-        self.session = Session("random", chosen=False)
+        self.session = Session("random", sample=False)
         widths = every_width and os.uname().machine == "x86_64"
         self.folders = [self.session.folder / f for f in INSTRUCTIONS][:None if widths else 1]
-        self.built = set(self.chosen(every_width))
+        self.built = set(self.binary_names(every_width))
         for folder in self.folders:
-            binaries = [folder / name for name in sorted(self.built)]
+            binaries = [folder / name for name in
+                        ("faults/memory", "faults/opencl", *sorted(self.built))]
             if not self.session.build(folder, address_words(folder.name), (), binaries):
                 raise SystemExit(1)
-        self.guard = self.session.folder / "opencl_guard.so"
-        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tools/verify/opencl_guard.c", "-o",
-                        self.guard], cwd=tree.ROOT, check=True)
-
-        try:
-            self.plant()
-        except Missing as missing:
-            raise SystemExit(f"SAN=: not installed: {missing}") from None
+        self.guard = tree.build().resolve() / "opencl_guard.so"
+        if not self.session.build(tree.build(), [], (), [tree.build() / self.guard.name]):
+            raise SystemExit(1)
+        self.plant()
         if self.session.failed:
             raise SystemExit(f"{self.session.failed} planted faults not found")
 
-    def chosen(self, every_width: bool) -> Iterator[str]:
+    def binary_names(self, every_width: bool) -> Iterator[str]:
         """The binaries, as STEP/PROGRAM-BACKEND."""
         parts = list(self.session.parts())
         for step, program in parts:
@@ -302,22 +197,19 @@ class Sanitized:
     def plant(self) -> None:
         """Faults that must be found: accesses beyond the end of a block and of a buffer of
         OpenCL, and values that were never written."""
-        flags = address_words("asan")[-1].removeprefix("EXTRA=").split()
-        memory = self.session.compile(
-            "memory", MEMORY_FAULTS, ["gcc", "-g", *flags, "-pthread", "-Icommon/run",
-                                      "common/run/run.c", "common/run/args.c"], "-lm")
-        kernel = self.session.compile("kernel", OPENCL_FAULTS, ["gcc", "-g"], "-lOpenCL")
-        env = self.variables(0xff)
-        guarded = {"LD_PRELOAD": str(self.guard), "OPENCL_LANES": "2", "OPENCL_UNIFIED": "0"}
-        planted: list[tuple[str, str, list[runs.Argument], Mapping[str, str]]] = [
+        memory, kernel = (self.folders[0] / "faults" / name for name in ("memory", "opencl"))
+        env, filled = self.variables(0xff), STACK_PATTERN in address_words("asan")[-1]
+        guarded = {**env, "LD_PRELOAD": str(self.guard), "OPENCL_LANES": "2",
+                   "OPENCL_UNIFIED": "0"}
+        faults: list[tuple[str, str, list[runs.Argument], Mapping[str, str]]] = [
             ("values not written",
-             r"heap -?nan" + r" stack -1.69474e\+38" * (STACK_PATTERN in flags), [memory], env),
+             r"heap -?nan" + r" stack (-1.69474e\+38|-?nan)" * filled, [memory], env),
             ("end of a block", "AddressSanitizer", [memory, "5"], env),
             ("end of its guard", "AddressSanitizer", [memory, "10000"], env),
             ("OpenCL, values not written", r"buffer -?nan lanes 2 shared 0", [kernel], guarded),
-            ("OpenCL, end of a buffer", "^crashes: SIG(SEGV|BUS)$", [kernel, "5"], guarded)]
-        for name, pattern, words, variables in planted:
-            self.session.planted(name, pattern, words, variables)
+            ("OpenCL, end of a buffer", "AddressSanitizer: (SEGV|BUS)", [kernel, "5"], guarded)]
+        for name, pattern, words, variables in faults:
+            self.session.check_fault(name, pattern, words, variables)
 
     def variables(self, fill: int) -> dict[str, str]:
         """What a binary needs. `fill` is the value of each byte that is not initialized."""
@@ -347,19 +239,17 @@ class Sanitized:
 
 def address(session: Session) -> None:
     env = address_env()
-    faults = session.compile("planted", ADDRESS_FAULTS, ["gcc", "-g", *ADDRESS_FLAGS.split()])
-    for number, tool, pattern in (("1", "ASan", "heap-buffer-overflow"),
-                                  ("2", "UBSan", "signed integer overflow"),
-                                  ("3", "LSan", "detected memory leaks")):
-        session.planted(tool, pattern, [faults, number], env)
-
     folder = session.folder / "asan"
+    faults = folder / "faults/memory"
     # gcc cannot compile the checks of UBSan for a device: no OpenACC.
-    backends = [b for b in BACKENDS if b != "mpi-ocl"]
-    if not session.build(folder, address_words("asan"),
-                         [b for b in backends if BACKENDS[b].compiler != "NVCC"
-                          and "openacc" not in BACKENDS[b].needs]):
+    backends = [b.name for b in BACKENDS.values() if b.name != "mpi-ocl"
+                and b.compiler != "NVCC" and "openacc" not in b.needs]
+    if not session.build(folder, address_words("asan"), backends, [faults]):
         return
+    for tool, pattern, *words in (("ASan", "use-after-poison", "5"),
+                                  ("UBSan", "signed integer overflow", "4", "overflow"),
+                                  ("LSan", "detected memory leaks", "4", "leak")):
+        session.check_fault(tool, pattern, [faults, *words], env)
     for step, program, backend, path in session.binaries(folder, backends):
         variables = dict(env)
         if BACKENDS[backend].launch:  # MPI keeps what it has allocated: no check for leaks
@@ -374,8 +264,8 @@ def address(session: Session) -> None:
 RANDOM_QUERIES = 3  # per back-end, under ThreadSanitizer
 
 
-def drawn_query(session: Session, step: Step, program: Program, backend: str,
-                draw: random.Random) -> list[str]:
+def draw_query(session: Session, step: Step, program: Program, backend: str,
+               draw: random.Random) -> list[str]:
     """A random query that the back-end takes. Its files stay in the folder of the session."""
     while True:
         seed, folder = str(draw.randrange(10**6)), session.folder / "query"
@@ -413,18 +303,17 @@ def threads(session: Session) -> None:
     setarch = shutil.which("setarch")
     fixed = [setarch, "-R"] if setarch and not runs.run(
         [setarch, "-R", "true"], 10).failure() else []
-    race = session.compile("race", RACE, [compiler, "-g", "-fopenmp", *flags])
-    session.planted("TSan", "data race", [*fixed, race, "planted"], env)
-    session.planted("TSan, vectors", "data race", [*fixed, race, "planted", "twice"], env)
-    session.run("tsan, no fault", [*fixed, race], env)
-
     # The threads of an OpenCL device are the library's: only hybrid runs with one.
     folder = session.folder / "tsan"
+    race = folder / "faults/race"
     backends = [b.name for b in BACKENDS.values() if b.compiler == "CC" and not b.threads
                 and (b.on_host or b.sides or b.name in FOR_CHECKING)]
     if not session.build(folder, ["NVCC=", f"CC={compiler}", "OPT=-O1",
-                                  f"EXTRA={' '.join(flags)}"], backends):
+                                  f"EXTRA={' '.join(flags)}"], backends, [race]):
         return
+    session.check_fault("TSan", "data race", [*fixed, race, "planted"], env)
+    session.check_fault("TSan, vectors", "data race", [*fixed, race, "planted", "twice"], env)
+    session.run("tsan, no fault", [*fixed, race], env)
     draw = random.Random()
     for step, program, backend, path in session.binaries(folder, backends):
         outputs = optional_outputs(path, step, backend, session.folder)
@@ -433,7 +322,7 @@ def threads(session: Session) -> None:
                     "CACHE_L2": draw.choice(("1", "20000", "2147483647"))}
             words = query(program, "wide")
             if number:
-                words = drawn_query(session, step, program, backend, draw)
+                words = draw_query(session, step, program, backend, draw)
                 outputs = [w for w in outputs if w.split("=")[0] in ("busy", "trace")]
             settings = " ".join(f"{key}={value}" for key, value in more.items())
             session.run(f"tsan {step.name} {program.name} {backend} {number}",
@@ -450,7 +339,7 @@ def oclgrind(session: Session, log: Path, command: Sequence[runs.Argument]) -> t
         ["/usr/bin/env", "oclgrind", "--data-races", "--uninitialized", "--check-api",
          "--max-errors", "20", "--build-options", "-cl-opt-disable -D always_inline=unused",
          "--log", log, "sh", "-c", 'LD_PRELOAD=$0:$LD_PRELOAD exec "$@"',
-         session.folder / "oclgrind_fill.so", *command], TIMEOUT)
+         tree.build().resolve() / "oclgrind_fill.so", *command], TIMEOUT)
     found = log.read_text() if log.exists() else "Oclgrind left no log"
     return not result.failure() and not found, result.out + result.err + found
 
@@ -460,10 +349,8 @@ def simulator(session: Session) -> None:
         raise Missing("Oclgrind (./setup.sh test installs it)")
     backends = [b.name for b in BACKENDS.values() if b.device == "opencl" and not b.launch]
     # Other variables would rebuild binaries that other tests run at the same time.
-    if not session.build(tree.build(), [], backends):
+    if not session.build(tree.build(), [], backends, [tree.build() / "oclgrind_fill.so"]):
         return
-    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "tools/verify/oclgrind_fill.c", "-o",
-                    session.folder / "oclgrind_fill.so"], cwd=tree.ROOT, check=True)
     log, last = session.folder / "oclgrind.log", None
     for step, program, backend, path in session.binaries(tree.build(), backends):
         for key in ("tiny", "wide"):
@@ -497,14 +384,9 @@ def fuzzer(session: Session) -> None:
     seconds = runs.whole_number("FUZZ_SECONDS", 60, most=10**6)
     if not seconds:
         return
-    binary = session.folder / "su_fuzz"
-    done = subprocess.run(
-        [clang(), "-std=c11", "-g", "-O1", *FUZZER_FLAGS.split(), "-Icommon/run",
-         "-Icommon/su", "verify/fuzz/su_fuzz.c", "common/su/su.c", "common/run/run.c",
-         "common/run/args.c", "-lm", "-o", str(binary)], cwd=tree.ROOT, capture_output=True,
-        text=True)
-    if done.returncode:
-        session.check("su_fuzz: builds", False, done.stderr)
+    binary = session.folder / "fuzz" / "su_fuzz"
+    if not session.build(binary.parent, ["NVCC=", f"CC={clang()}", "OPT=-O1",
+                                         f"EXTRA={FUZZER_FLAGS}"], (), [binary]):
         return
     # New inputs go to the first folder; the tracked corpus is only read.
     corpus = session.folder / "corpus"
@@ -525,7 +407,7 @@ def main() -> int:
     parser = options.parser(__doc__, "STEP", "PROGRAM")
     parser.add_argument("tools", nargs="*", choices=[*TOOLS, []], metavar="TOOL",
                         help=f"{', '.join(TOOLS)} (default: all)")
-    parser.add_argument("--chosen", action="store_true",
+    parser.add_argument("--sample", action="store_true",
                         help="a sample: of each program the last step, and those that share "
                              "its work between devices or ranks")
     arguments = options.parse(parser)
@@ -534,7 +416,7 @@ def main() -> int:
     os.environ["LC_ALL"] = "C"
     passed = failed = 0
     for name in arguments.tools or TOOLS:
-        session = Session(name, arguments.chosen)
+        session = Session(name, arguments.sample)
         try:
             problem = copies.make(f"BUILD={os.environ.get('BUILD', 'build')}", "data")
             if problem:

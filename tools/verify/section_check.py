@@ -22,7 +22,7 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from tools.history import runs
+from tools.base import runs
 from tools.verify import section_search as curves
 from tools.verify.section_oracle import (
     DEAD,
@@ -33,7 +33,6 @@ from tools.verify.section_oracle import (
     Traces,
     Undecided,
     get,
-    grid,
     headers,
     numbers,
     put,
@@ -94,7 +93,7 @@ class Judge:
             ranges[:, 2] = counts
         key = tuple(ranges.ravel())
         if key not in self.grids:
-            self.grids[key] = grid(ranges)
+            self.grids[key] = curves.grid(ranges)
         return self.grids[key]
 
     def search(self, a: Aperture, h: float, times: Sequence[float], nearest: Mapping[int, Doubles]
@@ -102,6 +101,8 @@ class Judge:
         """What the searches of an output trace may find at each time, along all tuples, or
         along that which is nearest to some parameters."""
         job = self.job
+        if job.coarse:
+            return [curves.coarse(a, job.half, t, job.ranges_at(h, t)) for t in times]
         sets = [self.tuples(h, t) for t in times]
         chosen = [slice(None) if k not in nearest else
                   slice(i := int((abs(sets[k] - nearest[k]) / (abs(sets[k]).max(axis=0) + 1e-30)
@@ -200,6 +201,8 @@ class Judge:
         rounding = numpy.array([4 * FLOAT * (abs(r[:, 0]) + abs(r[:, 1])) + least
                                 for r in of_ranges])
         at = (i, muted)
+        if job.coarse:  # values are a step from others, which are rounded
+            rounding *= 2
         if not (job.refined or job.reach):
             for k, sample in enumerate(samples):
                 yield from self.sample(known, at, k, sample, a, rounding[k], size,
@@ -222,6 +225,8 @@ class Judge:
                ) -> Iterator[Finding]:
         """Judges a sample whose curve is one of those of the search."""
         i, index = at[0], at[1] + k
+        if isinstance(sample, curves.Found) and sample.unsure.any():
+            return
         some = numpy.arange(len(sample.semblance)) if nearest else curves.largest(sample, a)
         error = sample.semblance_error + MARGIN
         if "parameters" in known:

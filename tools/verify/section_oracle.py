@@ -207,10 +207,12 @@ class Job:
         self.heads, self.rows = split(path, self.order)
         self.values = [{name: get(h, name, self.order) for name in FIELDS} for h in self.heads]
         self.kept = [dict(v) for v in self.values]  # as in the file
-        self.bad = [i for i, row in enumerate(self.rows) if not numpy.isfinite(row).all()]
+        infinite = [i for i, row in enumerate(self.rows) if not numpy.isfinite(row).all()]
+        self.bad = [i for i in infinite if self.values[i]["trid"] in DATA]
         assert not self.bad or option.get("bad") == "skip"
-        for i in self.bad:
+        for i in infinite:
             self.rows[i] = 0
+        for i in self.bad:
             self.values[i]["trid"] = DEAD
         self.other = [i for i, v in enumerate(self.values) if v["trid"] not in {*DATA, DEAD}]
         self.fill = option.get("fill") == "dead"
@@ -270,6 +272,7 @@ class Job:
     def set_choices(self) -> None:
         option = self.option
         self.window = option.get("window", "parallel")
+        self.coarse = option.get("search", "full") == "coarse"
         self.smooth = option.get("smooth", "centre")
         self.weight = option.get("weight", "semblance")
         self.passes = int(option.get("passes", 1))
@@ -480,12 +483,6 @@ class Job:
         return between(h0, [(h, between(t0, [(row[0], Fraction(row[2 + k])) for row in
                                              self.ranges[self.ranges[:, 1] == h]]))
                             for h in offsets])
-
-
-def grid(ranges: Doubles) -> Doubles:
-    """All tuples, [N][5], E fastest."""
-    axes = [p0 + numpy.arange(int(n)) / n * (p1 - p0) for p0, p1, n in ranges]
-    return numpy.stack(numpy.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 5)
 
 
 # ---- ranges from velocities ----------------------------------------------------------

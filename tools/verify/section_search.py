@@ -106,6 +106,10 @@ class Sample:
         return Sample(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
 
+class Found(Sample):
+    """The curves that search=coarse may find; if unsure, the ends of their ranges."""
+
+
 def joined(parts: Sequence[Sample]) -> Sample:
     return Sample(*(numpy.concatenate([getattr(p, name) for p in parts])
                     for name in Sample.__dataclass_fields__))
@@ -193,6 +197,56 @@ def weight(semblance: float, used: int) -> float:
     return max(0, (semblance - noise) / (1 - noise)) / semblance if semblance > 0 else 0
 
 
+# ---- search=coarse ---------------------------------------------------------------------
+
+# A sample is not judged if rounding leaves more possible best curves than this.
+STARTS_MAX = 60
+
+
+def grid(ranges: Doubles) -> Doubles:
+    """All tuples of ranges [5][P0, P1, N], [tuples][5], E fastest."""
+    axes = [p0 + numpy.arange(int(n)) / n * (p1 - p0) for p0, p1, n in ranges]
+    return numpy.stack(numpy.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 5)
+
+
+def coarse(a: Aperture, half: int, t0: float, ranges: Doubles) -> Found:
+    """search=coarse of a sample. A parameter has n values, the centres of n equal parts of a range;
+    the first search has the centres of (n + 1) // 2 equal parts. Its best curve moves along A, then
+    B, .. E, one step of the grid backwards or forwards, but not beyond the first and the last
+    value, if the semblance is larger there. All curves are followed that rounding may make the
+    best one."""
+    p0, p1, n = ranges.T
+    step, few = (p1 - p0) / n, (n + 1) // 2
+    first = p0 + step * (n / few - 1) / 2
+    relevant, doubtful = a.relevant()
+
+    def search(tuples: Doubles) -> Sample:
+        return parallel(a, half, numpy.full(len(tuples), t0), tuples)
+
+    one = search(grid(numpy.stack([first, first + p1 - p0, few], axis=1)))
+    starts, unsure = one.tuples[largest(one, a)], one.unsure.any()
+    low, high = numpy.minimum(p0, p1 - step), numpy.maximum(p0, p1 - step)
+    for k in numpy.flatnonzero((n > 1) & (relevant | doubtful)):
+        if unsure or len(starts) > STARTS_MAX:
+            break
+        three = starts[:, None] + numpy.array([0, -1, 1])[:, None] * step[k] * numpy.eye(5)[k]
+        three = numpy.clip(three, numpy.minimum(low, three[:, :1]),
+                           numpy.maximum(high, three[:, :1])).reshape(-1, 5)
+        near = search(three)
+        unsure |= near.unsure.any()
+        if nothing(near):
+            continue
+        error = near.semblance_error + MARGIN
+        least = (near.semblance - error).reshape(-1, 3).max(axis=1).repeat(3)
+        starts = numpy.unique(three[near.semblance + error >= least], axis=0)
+    if unsure or len(starts) > STARTS_MAX:
+        one = search(numpy.stack([low, high]))
+        one.unsure[:] = True
+    else:
+        one = search(starts)
+    return Found(*(getattr(one, name) for name in Sample.__dataclass_fields__))
+
+
 # ---- curves after the search: refine= and average= ------------------------------------
 
 
@@ -215,7 +269,7 @@ def largest(sample: Sample, a: Aperture) -> NDArray[numpy.int_]:
     """The tuples of a sample whose semblance may be the largest; of tuples of the same curve,
     the first."""
     error = sample.semblance_error + MARGIN
-    if sample.unsure.any():
+    if sample.unsure.any() or isinstance(sample, Found):
         return numpy.arange(len(sample.semblance))
     if nothing(sample):
         return numpy.zeros(1, int)
@@ -237,7 +291,9 @@ def found(samples: Sequence[Sample], a: Aperture, rounding: Doubles) -> Curves:
         low, high = sample.tuples[some].min(axis=0), sample.tuples[some].max(axis=0)
         result.centre[k], result.radius[k] = (low + high) / 2, (high - low) / 2 + rounding[k]
         error = sample.semblance_error[some] + MARGIN
-        result.low[k] = 0 if sample.unsure.any() else (sample.semblance[some] - error).max()
+        # A full search finds the largest semblance, whichever tuple has it.
+        least = min if isinstance(sample, Found) else max
+        result.low[k] = 0 if sample.unsure.any() else least(sample.semblance[some] - error)
         result.high[k] = 1 if sample.unsure.any() else (sample.semblance[some] + error).max()
         if nothing(sample):
             result.low[k] = result.high[k] = 0

@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
-from tools.history import tree
-from tools.history.tree import Program, Step
+from tools.base import tree
+from tools.base.tree import Program, Step
 
 KEPT = tree.ROOT / "verify" / "kept"
 

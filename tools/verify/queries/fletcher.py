@@ -20,8 +20,6 @@ from __future__ import annotations
 import math
 import os
 import random
-import struct
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,7 +32,8 @@ HALO = 4
 LINE = 16  # floats of a cache line
 ROCKS = (10, 7)  # fields of the rock that a step takes
 DERIVED = 6  # planes of derivatives
-WORK_ROWS = 2 * (2 + 2 * 4 + 2 * 2 * 16)  # a workspace of march.h
+# A workspace of march.h: for p and q of two rows at a time, or of one (a rung of step 09).
+WORK_ROWS = (4 * (2 + 4 + 2 * 16), 2 * (2 + 2 + 2 * 16))
 RING = 9  # planes of each derivative in the paper's program
 PROPERTIES = ("vpz", "epsilon", "delta", "theta", "phi")
 FORMS = {"ISO": (3000, 0, 0, 0, 0), "VTI": (3000, 0.24, 0.1, 0, 0),
@@ -265,10 +264,6 @@ def draw(rng: random.Random, folder: Path) -> Query:
     threads = rng.choice((1, 2, 3, 4, 7, 16, 64, rng.randint(1, 64)))
     if threads > 8 and steps * (n[2] + 2 * absorb) > 200:
         threads = rng.randint(1, 4)
-    if rng.random() < 0.35:
-        arguments.append("pad=0")
-    elif rng.random() < 0.1:
-        arguments.append("pad=1")
     arguments += draw_local(rng, n, absorb, steps)
     if rng.random() < 0.3:
         arguments.append(f"snapshots={folder}/snapshots")
@@ -298,7 +293,6 @@ class Asked:
         self.dt = float(given.get("dt", 0.001))
         tmax = float(given.get("tmax", 0.1))
         self.steps = max(1, math.ceil(tmax / self.dt - 1e-6))
-        self.padded = given.get("pad", "1") == "1"
         self.snapshots = given.get("snapshots")
         self.picture = given.get("picture")
         self.share = given.get("share", "auto")
@@ -319,30 +313,31 @@ def odd_lines(floats: int) -> int:
 
 def memory_is_wrong(asked: Asked, memory: Any, values: Mapping[str, str]) -> str | None:
     """Compares the memory with what a step can have: the rock, p and q twice, and, of the
-    derivatives of both along two axes, none, whole fields, the planes (DERIVED) of each plane
-    of a slab, the rows of a workspace per tile (WORK_ROWS), or nine planes each, as in the
-    paper. A device next to the host stores the grid once more; ranks have slabs with
-    halos."""
+    derivatives of both along two axes, none, whole fields, one plane each (the first rung of
+    step 07), the planes (DERIVED) of each plane of a slab, the rows of a workspace per tile
+    (WORK_ROWS), or nine planes each, as in the paper. A device next to the host stores the grid
+    once more; ranks have slabs with halos."""
     sx, sy, sz = asked.sides
-    pitch = odd_lines(LINE - HALO + sx) if asked.padded else sx
-    plane = odd_lines(pitch * sy) if asked.padded else pitch * sy
+    pitch = odd_lines(LINE - HALO + sx)
+    plane = odd_lines(pitch * sy)
     field = plane * sz + 208
     ranks, two_sided = int(values.get("Ranks", 1)), "Share" in values and asked.share != "0"
-    workspace = WORK_ROWS * (-(-(sx - 2 * HALO) // LINE) * LINE + 2 * LINE)
+    row_floats = -(-(sx - 2 * HALO) // LINE) * LINE + 2 * LINE
     if ranks > 1 or two_sided:
         slabs = field + (2 * HALO * plane + 208) * (ranks - 1) + field * two_sided
-        tiles = (memory / 4 - (ROCKS[-1] + 4) * slabs) / workspace
+        tiles = (memory / 4 - (ROCKS[-1] + 4) * slabs) / (WORK_ROWS[0] * row_floats)
         if tiles == int(tiles) and ranks <= tiles <= 4096:
             return None
         return f"Memory={memory:.0f}: {ranks} slabs, or two sides, have {slabs} floats"
     for rock in ROCKS:
         derivatives = memory / 4 - (rock + 4) * field
-        if derivatives in (0, 4 * field, 4 * RING * plane):
+        if derivatives in (0, 4 * field, 4 * plane, 4 * RING * plane):
             return None
         slab = derivatives / (DERIVED * plane)
         if slab == int(slab) and 1 <= slab <= sz - 2 * HALO:
             return None
-        if derivatives % workspace == 0 and 1 <= derivatives / workspace <= 4096:
+        tiles = [derivatives / (rows * row_floats) for rows in WORK_ROWS]
+        if any(n == int(n) and 1 <= n <= 4096 for n in tiles):
             return None
     return (f"Memory={memory:.0f}: a field has {field} floats, a plane {plane}, "
             f"a row {pitch}")
@@ -381,32 +376,11 @@ def snapshots_are_wrong(asked: Asked, p: Any) -> str | None:
     return None
 
 
-def pixels_of(path: Path) -> Any:
-    """[height][width][3] of a PNG of eight bits without filters."""
-    raw = path.read_bytes()
-    at, packed, width, height = 8, b"", 0, 0
-    while at < len(raw):
-        size, kind = struct.unpack_from(">I4s", raw, at)
-        data = raw[at + 8:at + 8 + size]
-        if kind == b"IHDR":
-            width, height = struct.unpack_from(">II", data)
-        packed += data if kind == b"IDAT" else b""
-        at += size + 12
-    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, -1).astype(int)
-    pixels = np.zeros((height + 1, width + 1, 3), int)  # row 0 and column 0 are outside
-    for y, x in np.ndindex(height, width):  # reverses the five filters of PNG
-        left, above, corner = pixels[y + 1, x], pixels[y, x + 1], pixels[y, x]
-        distances = np.abs([above - corner, left - corner, left + above - 2 * corner])
-        paeth = np.choose(np.argmin(distances, axis=0), [left, above, corner])
-        predicted = (0, left, above, (left + above) // 2, paeth)[rows[y, 0]]
-        pixels[y + 1, x + 1] = rows[y, 1 + 3 * x:4 + 3 * x] + predicted & 255
-    return pixels[1:, 1:]
-
-
 def picture_is_wrong(asked: Asked, p: Any) -> str | None:
     """Red where p is positive, blue where it is negative, white where there is none."""
     path = Path(asked.picture or "")
-    pixels = pixels_of(path)
+    from matplotlib.image import imread  # here, because it takes long and is rarely needed
+    pixels = (255 * imread(path)).round()
     path.unlink()
     values = p[:, p.shape[1] // 2, :]
     if pixels.shape[:2] != values.shape:

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from tools.history import tree
-from tools.history.tree import Step
+from tools.base import tree
+from tools.base.tree import Step
 from tools.verify.queries import Query
 
 BOXES = [(1, 1, 1), (2, 2, 2), (1, 1, 2), (1, 2, 1), (2, 1, 1), (2, 2, 1), (2, 1, 2),

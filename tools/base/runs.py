@@ -25,7 +25,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tools.history.tree import BACKENDS, Program, build, has_gpu
+from tools.base.tree import BACKENDS, Program, build, has_gpu
 
 Argument = str | Path
 Environment = Mapping[str, str]

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tools.history import tree, verdict
+from tools.base import tree, verdict
 
 FOLDER = Path(os.environ.get("RESULTS_DIR") or tree.ROOT / "results")
 Row = dict[str, Any]
@@ -18,15 +18,20 @@ Row = dict[str, Any]
 MARKS = {
     "busy": "other processes took more than a tenth of the CPU time in use, in three attempts",
     "few": "fewer than 15 repetitions count, because the others had too little CPU time",
-    "slower": "less than 0.95 times as fast as the step before: the whole interval is below",
+    "slower": "the whole interval is below 0.95 times the speed of the step before",
     "quick": "measured with `QUICK=1`, with fewer repetitions",
+    "earlier": "an earlier form of the step; its present code has not run on this machine",
     "SUSPICIOUS": "faster than the measured peak of the machine permits"}
 
 
 def read(path: Path) -> list[Row]:
     """The rows of a table, none if there is no file; lines that start with # are comments."""
-    if not path.exists():
-        return []
+    return [dict(row) for row in rows_of(path, path.stat().st_mtime_ns)] if path.exists() else []
+
+
+@cache
+def rows_of(path: Path, changed: int) -> list[Row]:
+    """The rows of a table that was last changed at this time: pages read a table many times."""
     with path.open(newline="", encoding="utf-8") as f:
         return list(csv.DictReader(line for line in f if not line.startswith("#")))
 
@@ -103,11 +108,12 @@ def processors() -> list[list[str]]:
 
 def display_name(machine: str) -> str:
     """A machine's name for people."""
-    found = re.fullmatch(r"(\w+)-.*-family-(\w+)-model-(\w+)-(\d+)-cores", machine)
+    found = re.fullmatch(
+        r"(\w+)-.*-family-(\w+)-model-(\w+)-(\d+)-cores(?:-(\w+))?", machine)
     if found:
         for maker, family, model, name in processors():
             if (maker, family, model) == found.groups()[:3]:
-                return f"{name}, {found[4]} cores"
+                return f"{name}, {found[4]} cores" + (f", {found[5]} only" if found[5] else "")
     return machine.replace("-R-", "-").replace("-", " ")
 
 

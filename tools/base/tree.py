@@ -1,7 +1,7 @@
 """tree.py - the steps, programs and back-ends of the tree.
 
-Reads the "key = value" lines of steps/*/step.mk, common/*/program.mk and
-common/backends.mk, which make reads, too. Every tool that compares, times or reports
+Reads the "NAME.key = value" lines of steps/*/step.mk, common/*/program.mk and
+common/backends.mk, which make includes, too. Every tool that compares, times or reports
 imports this module, so that all agree on what a step, its predecessor, a program, a case
 and a back-end are. Running programs is in runs.py, building them in copies.py.
 """
@@ -18,17 +18,27 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+# How a prediction is called that was written after a measurement or a prototype. In a step.mk
+# it follows the speedup: 1.2, expected after a prototype: reason.
+EXPECTED = "expected after a prototype"
 KINDS = ("start", "refactor", "port", "algebra", "memory")
 # The keys of a step.mk that hold for all programs, and those that, as KEY.PROGRAM or
 # KEY.PROGRAM.PART, hold for one: the possible parts, "" for none.
+#   title     what the folder's name means, and what each program does in the step
+#   changes   the files that it changes; shown: the one whose change a lesson shows (body.h)
+#   after     the number of the step that it continues; the previous one unless set
+#   predict   the speedup over that step, predicted before measuring, and why
+#   reason    why body.h has more new lines than lint allows
+#   flops, bytes   the operations and the bytes of a query, in units that its output counts
+#   cflags, check  further flags of gcc; arguments of the checker for another method
 KEYS = ("title", "kind", "backends", "changes", "shown", "after")
 KEYS_OF_PROGRAM = {"predict": ("cpu", "gpu"), "bytes": ("l1", "l2", "l3", "dram"),
                    **dict.fromkeys((*KEYS, "reason", "flops", "cflags", "check"), ("",))}
 # The keys of a program.mk, and the first parts of those that have a second part, which may be
 # any, or one of these.
 PROGRAM_KEYS = set("""title order sources shared libs cflags double recipes suffix rate peak outputs
-    timed quick show long jobs rung_sets tiny wide entry unit perf instructions gcc_flags gpu groups
-    shares section cluster""".split())
+    timed quick show long jobs run run_jobs run_omits rung_sets tiny wide unit instructions
+    gcc_flags gpu groups shares section cluster""".split())
 PROGRAM_PARTS: dict[str, Sequence[str]] = {
     "set": (), "job": (), "case": (), "bar": (), "picture": (),
     "cluster": ("outputs",)}
@@ -47,9 +57,9 @@ def build() -> Path:
     return ROOT / os.environ.get("BUILD", "build")
 
 
-def read_mk(path: Path) -> dict[str, str]:
-    """The "key = value" lines of a .mk file; `+=` appends, any other repetition of a key
-    is an error."""
+def read_mk(path: Path, name: str = "") -> dict[str, str]:
+    """The "key = value" lines of a .mk file; `+=` appends, any other repetition of a key is
+    an error. With a name, each key must be NAME.KEY, and KEY is returned."""
     text = path.read_text().replace("\\\n", " ")
     values: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
@@ -63,8 +73,10 @@ def read_mk(path: Path) -> dict[str, str]:
         key = key.rstrip(" :?+").strip()
         if key in values and not appends:
             raise SystemExit(f"{path}:{number}: {key} is set twice")
+        if not key.startswith(f"{name}." if name else ""):
+            raise SystemExit(f"{path}:{number}: invalid key ({key}): expected {name}.{key}")
         values[key] = f"{values[key]} {value.strip()}" if key in values else value.strip()
-    return values
+    return {key[len(name) + 1:]: value for key, value in values.items()} if name else values
 
 
 # ---- back-ends -------------------------------------------------------------------------
@@ -165,7 +177,7 @@ class Program:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.mk = read_mk(ROOT / "common" / name / "program.mk")
+        self.mk = read_mk(ROOT / "common" / name / "program.mk", name)
         self.title = self.mk.get("title", name)
         self.data = build() / "data" / name
         self.cases = self._queries("case.")
@@ -235,7 +247,7 @@ class Step:
         self.name = name  # 03_ocl_3d
         self.number = name.split("_")[0]
         self.folder = folder or ROOT / "steps" / name
-        self.mk = read_mk(self.folder / "step.mk")
+        self.mk = read_mk(self.folder / "step.mk", name)
 
     def names(self) -> set[str]:
         """The values of STEP= that select it."""
@@ -289,7 +301,7 @@ class Step:
         return self._value("changes", program).split()
 
     def prediction(self, program: Program, device: str = "cpu") -> str:
-        """The speedup that was predicted before measuring; device is cpu or gpu."""
+        """The predicted speedup and its reason; device is cpu or gpu."""
         return self.mk.get(f"predict.{program.name}.{device}", "")
 
     def check_arguments(self, program: Program) -> list[str]:
@@ -331,31 +343,24 @@ Named = TypeVar("Named", Step, Program)
 
 def selected(things: Sequence[Named], variable: str) -> list[Named]:
     """The steps or programs that STEP= or PROGRAM= selects, by name or by number; all of
-    them if the variable is empty or `all`. STEP=05.3 is a rung; with RUNGS=1, the rungs of
-    each selected step come before it."""
-    wanted = os.environ.get(variable, "").split()
-    everything = not wanted or wanted == ["all"]
-    choice: list[Any] = list(things)
-    if variable == "STEP":
-        from tools.history import rungs  # it imports this module
-        choice = rungs.and_rungs(choice, [] if everything else wanted)
-    if everything:
-        return choice
-    known: set[str] = set().union(*(thing.names() for thing in choice))
+    them if the variable is empty or `all`. rungs.selected_steps() knows rungs, too."""
+    wanted = words(variable)
+    known: set[str] = set().union(*(thing.names() for thing in things))
     if not set(wanted) <= known:
-        raise SystemExit(f"{variable}={' '.join(wanted)}: no such {variable.lower()}: "
-                         f"expected one of {' '.join(t.name for t in things)}")
-    return [thing for thing in choice if thing.names().intersection(wanted)]
+        raise SystemExit(f"{variable}={' '.join(wanted)}: no such {variable.lower()}: expected one "
+                         f"of {' '.join(t.name for t in things if '.' not in t.name)}")
+    return [thing for thing in things if not wanted or thing.names().intersection(wanted)]
 
 
-def one_step(usage: str) -> Step:
-    """The one step that STEP= selects."""
-    if not os.environ.get("STEP"):
-        raise SystemExit(f"STEP= is not set: expected {usage}")
-    found = selected(steps(), "STEP")
-    if len(found) > 1:
-        raise SystemExit(f"STEP={' '.join(s.name for s in found)}: several steps: expected one")
-    return found[0]
+def words(variable: str) -> list[str]:
+    """The words of STEP= or PROGRAM=; none if it is empty or `all`."""
+    wanted = os.environ.get(variable, "").split()
+    return [] if wanted == ["all"] else wanted
+
+
+def display(path: Path) -> str:
+    """A path as it is written from the root of the tree."""
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
 # ---- which steps are compared ----------------------------------------------------------

@@ -8,17 +8,16 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tools.history import tree
-from tools.history.runs import Argument
+from tools.base import tree
+from tools.base.runs import Argument
 
 MAKE = ("Makefile", "config.mk", "rules.mk")
 # All that a binary, its data and its checker are built from.
 COPIED = (*MAKE, "common", "steps", "data", "verify")
 # The variables of the make that called a tool, which must not reach a make or another tool
 # that it calls.
-ASKED = """MAKEFLAGS MAKELEVEL MFLAGS BUILD STEP PROGRAM BACKEND SET ARGS RUNGS REPEAT QUICK SEED
-COUNT NUMBER SECONDS SAN REQUIRE SPACES WORK FORCE NAME AFTER RESULTS RESULTS_DIR VARIANTS
-ALLOW_UNSANDBOXED""".split()
+ASKED = ["MAKEFLAGS", "MAKELEVEL", "MFLAGS", "BUILD", *re.findall(r"\w+", re.findall(
+    r"^of_tools := ((?:.*\\\n)*.*)", (tree.ROOT / "Makefile").read_text(), re.M)[0])]
 
 
 def environment(**variables: str) -> dict[str, str]:
@@ -78,23 +77,6 @@ class Copy:
         """Builds binaries. Returns None, or the compiler's first error message."""
         return make("BUILD=build", *words, *(b.relative_to(self.folder) for b in binaries),
                     folder=self.folder)
-
-    def apply(self, patch: Path) -> str | None:
-        """Applies a patch without fuzz. Returns None, or why it does not apply."""
-        done = subprocess.run(["patch", "-p1", "-s", "-F0", "-r-", "-d", self.folder,
-                               "--no-backup-if-mismatch", "-i", patch],
-                              capture_output=True, text=True)
-        return None if done.returncode == 0 else done.stdout.splitlines()[-1]
-
-    def replace(self, folder: Path, code: Path) -> str | None:
-        """Copies the files of a folder, except `about`, over those of code, a folder of the
-        tree. Returns None, or an error if a file is equal to the one that it replaces."""
-        for path in sorted(p for p in folder.iterdir() if p.name != "about"):
-            old = code / path.name
-            if old.exists() and old.read_bytes() == path.read_bytes():
-                return f"{path}: equal to the step's file: expected a changed one"
-            shutil.copyfile(path, self.folder / code.relative_to(tree.ROOT) / path.name)
-        return None
 
     def restore(self, names: Iterable[str]) -> None:
         """Undoes the changes of files, which become newer than what was built from them."""

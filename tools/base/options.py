@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+
+from tools.base import tree
 
 # Options that are written as VARIABLE= for make and as --variable for a tool.
 VARIABLES = {
@@ -42,7 +44,7 @@ FLAGS = {
     "IEEE": "the same for IEEE floats",
     "VARIANTS": "measure the variants of steps/*/variants, too",
 }
-
+NOUNS = {"BACKEND": "back-end", "SET": "set"}
 
 # The variables that are whole numbers; SECONDS may have a fraction.
 NUMBERS = "REPEAT", "COUNT", "SECONDS", "NUMBER"
@@ -83,10 +85,19 @@ def parser(doc: str | None, *variables: str) -> argparse.ArgumentParser:
     return made
 
 
-def parse(made: argparse.ArgumentParser, words: Sequence[str] | None = None
-          ) -> argparse.Namespace:
+def require(variable: str, known: Collection[str]) -> None:
+    """Ends the process if a word of a variable is not one of those that are known."""
+    for word in os.environ[variable].split():
+        if word not in ("all", *known):
+            raise SystemExit(f"{variable}={word}: no such {NOUNS[variable]}: expected one of "
+                             f"{' '.join(dict.fromkeys(known))}")
+
+
+def parse(made: argparse.ArgumentParser, words: Sequence[str] | None = None,
+          own_sets: bool = False) -> argparse.Namespace:
     """Parses words, by default the command line. The variables get the values of their
-    options, such that tree.selected() and a make that is called see them."""
+    options, such that tree.selected() and a make that is called see them. own_sets: the tool
+    has other sets than the programs."""
     found = made.parse_args(words)
     for name in NUMBERS:
         text = str(getattr(found, name.lower(), None) or "0")
@@ -98,4 +109,9 @@ def parse(made: argparse.ArgumentParser, words: Sequence[str] | None = None
     for name in FLAGS:
         if hasattr(found, name.lower()):
             os.environ[name] = "1" if getattr(found, name.lower()) else ""
+    if hasattr(found, "backend"):
+        require("BACKEND", tree.BACKENDS)
+    if hasattr(found, "set") and not own_sets:
+        require("SET", [name for program in tree.selected(tree.programs(), "PROGRAM")
+                        for name in (*program.sets, *program.jobs)])
     return found
