@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from tests.helpers import BUILD, ROOT
-from tools.history import runs, tree
+from tools.base import runs, tree
 
 # A make that a test starts has no part in the jobs of the make that runs the tests.
 for name in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL"):
@@ -180,8 +180,8 @@ def print_not_tested(terminalreporter):
 
 def pytest_collection_modifyitems(config, items):
     """Leaves out slow tests unless all are wanted; puts the longest first. If the tests of
-    several files run in parallel, as in make test, only N of a file that is marked drawn(N) do,
-    which are drawn anew each time."""
+    several files run in parallel, as in make test, only N do of those tests of a file that are
+    marked drawn(N); they are drawn anew each time."""
     if not config.getoption("--all"):
         modules = defaultdict(list)
         run = os.environ.get("PYTEST_XDIST_TESTRUNUID")  # the same in all processes

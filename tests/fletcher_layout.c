@@ -1,8 +1,8 @@
-/* fletcher_layout.c - checks how a step's cpu.c allocates its fields. In a padded grid,
- * the first point after the halo begins a cache line in every row. All of a field is 0
- * before the first step, whatever the memory contained (run with MALLOC_PERTURB_). In
- * steps with tiles, each thread has a tile if there are enough rows, and threads that
- * are added later allocate their own planes. tests/test_fletcher.py compiles this file
+/* fletcher_layout.c - checks how a step's cpu.c allocates its fields. The first
+ * point after the halo begins a cache line in every row. All of a field is 0 before the
+ * first step, whatever the memory contained (run with MALLOC_PERTURB_). In steps with
+ * tiles, each thread has a tile if there are enough rows, and a number of threads that
+ * grows later does no harm. tests/test_fletcher.py compiles this file
  * with the cpu.c of each step.
  */
 #include "cpu.c"
@@ -78,8 +78,10 @@ int main(int argc, char **argv)
     check(tile_rows >= 1 && tile_rows <= (rows + threads - 1) / threads,
           "a tile has no rows, or more than the rows per thread");
 #ifdef MARCH_H
-    check((uintptr_t)(workspace + LINE) % (LINE * sizeof(float)) == 0,
+    check((uintptr_t)(workspaces + LINE) % (LINE * sizeof(float)) == 0,
           "a row of a workspace does not begin a cache line");
+    check(all_zero(workspaces, work_size(model_grid.sx - 2 * HALO)),
+          "a workspace is not 0 before the first step");
 #else
     check((uintptr_t)(derivatives + model_grid.lead + HALO) % (LINE * sizeof(float)) ==
               0,

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy
 
-from tools.history import copies, rungs, tree
+from tools.base import copies, tree
+from tools.history import patches, rungs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -170,14 +171,14 @@ def cut(root, parent, step, program):
               rungs.files(new)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        rungs.git(folder, "init", "-q")
+        patches.git(folder, "init", "-q")
         for number, files in enumerate(states):
             rungs.put(files, folder)
-            rungs.git(folder, "add", "-A")
-            rungs.git(folder, "commit", "-q", "-m", RUNG.format(
+            patches.git(folder, "add", "-A")
+            patches.git(folder, "commit", "-q", "-m", RUNG.format(
                 subject=("Start", "Add a comment", "Change the rest")[number],
                 kind=("refactor", "refactor", "algebra")[number]))
-        rungs.git(folder, "format-patch", "-q", "-k", "--zero-commit", "HEAD~2")
+        patches.git(folder, "format-patch", "-q", "-k", "--zero-commit", "HEAD~2")
         shutil.rmtree(made, ignore_errors=True)
         made.mkdir(parents=True)
         for number, path in enumerate(sorted(folder.glob("*.patch")), 1):

@@ -1,13 +1,15 @@
 """jobs.py - random jobs of the main program: a survey, the options that fill it, and what a run
-of them gives. test_job_relations.py and test_pairs.py change jobs in ways whose effect is known.
+of them gives. test_job_relations.py and test_pairs.py change jobs in ways whose effect is known;
+test_section_oracle.py compares them with an oracle.
 
 All positions are multiples of 1/4 m and all ranges multiples of powers of two, so that shifts,
 scales by powers of two and other units need no rounding: the results are then equal to the
-last bit.
+last bit. An oracle needs no such values: loosen() changes them.
 """
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import random
 import subprocess
@@ -35,6 +37,8 @@ class Trace:
     row: Any  # float32 samples
     fields: dict[str, int] = field(default_factory=dict)  # of the header
     dead: bool = False
+    across: float = 0  # metres, in addition to that of the job
+    head: bytes = bytes(oracle.HEADER)  # what the header has in other bytes
 
 
 @dataclass
@@ -64,6 +68,7 @@ class Job:
     average: float | None = None
     delay: int = 0        # samples from time 0 to the first one
     axis: str = "x"
+    angle: float | None = None  # of an oblique line
     scalco: int = -4
     across: float = 0     # the other coordinate, metres
     order: str = "<"
@@ -87,14 +92,17 @@ class Job:
 
     def header(self, t: Trace) -> dict[str, int]:
         other = "y" if self.axis == "x" else "x"
-        at = {"s" + self.axis: t.s, "g" + self.axis: t.g,
-              "s" + other: self.across, "g" + other: self.across}
+        across = self.across + t.across
+        at = {"s" + self.axis: t.s, "g" + self.axis: t.g, "s" + other: across, "g" + other: across}
+        if self.angle is not None:
+            at = {end + axis: start + turn(self.angle) * x for end, x in (("s", t.s), ("g", t.g))
+                  for axis, start, turn in (("x", 5000, math.cos), ("y", -3000, math.sin))}
         return {"trid": DEAD if t.dead else 1, "delrt": self.delay * self.dt // 1000, **t.fields,
                 "scalco": self.scalco, "ns": self.ns, "dt": self.dt,
                 **{name: self.coordinate(x) for name, x in at.items()}}
 
     def survey(self) -> bytes:
-        return b"".join(oracle.put(self.header(t), self.order)
+        return b"".join(oracle.put(self.header(t), self.order, t.head)
                         + t.row.astype(self.order + "f4").tobytes() for t in self.traces)
 
     def words(self, folder: Path) -> list[str]:
@@ -171,6 +179,7 @@ FACTORS: dict[str, tuple[Any, ...]] = {
     "tau": (0, 1, 3, None),  # samples
     "mute": ("none", "table", "stretch"),
     "window": ("parallel", "moveout"),
+    "search": ("full", "coarse"),
     "smooth": ("centre", "window"),
     "weight": ("semblance", "none"),
     "refine": (None, "0", "1"),
@@ -206,7 +215,8 @@ def possible(choice: Mapping[str, Any]) -> bool:
             "lost" in choice and get("lost") == "none" and get("zero", "some") == "none")))
         # The distances of shots are not known, or all traces are dead.
         or (get("lost") == "most" and (not rows or get("zero") == "some"))
-        or (get("window") == "moveout" and get("smooth") == "window")
+        or (get("window") == "moveout" and (
+            get("smooth") == "window" or get("search") == "coarse"))
         or (get("size") == "many" and (get("passes") == "2" or get("choose") == "1"))
         or (consecutive and get("t0") == "every other")
         # Few live traces, of which choose= leaves some out; it takes long.
@@ -292,7 +302,7 @@ def draw(rng: random.Random, **fixed: Any) -> Job:
     elif choice["mute"] == "table":
         job.mute = [(45.0, rng.randint(4, 9) * dt * 1e-6),
                     (90.0, (rng.randint(9, 14) + rng.choice((0, 0.5))) * dt * 1e-6)]
-    for name in "window", "smooth", "weight", "refine", "passes", "choose", "bad":
+    for name in "window", "search", "smooth", "weight", "refine", "passes", "choose", "bad":
         default = {"refine": None, "weight": "semblance", "passes": "1"}.get(name, FACTORS[name][0])
         if choice[name] is not None and (choice[name] != default or rng.random() < 0.2):
             job.options[name] = choice[name]
@@ -408,6 +418,72 @@ def draw_ranges(rng: random.Random, job: Job, choice: Mapping[str, Any], scale: 
     times = [0.0] if kind in ("older", "spaced", "file") else [0.0, 0.375 * end, end]
     offsets: list[float | None] = [None] if kind != "offsets" else [-256.0, 32.0, 256.0]
     job.rows = [Row(t, h, values()) for h in offsets for t in times]
+
+
+# ---- values that round ---------------------------------------------------------------
+
+
+def loosen(rng: random.Random, job: Job) -> None:
+    """Changes a job to values that only an oracle can judge: other units and positions, lines
+    that are oblique or not straight, other kinds of traces, fields and amplitudes."""
+    lot = random.Random(rng.getrandbits(32))
+
+    def some(*values: Any) -> Any:
+        """One of the values; of most jobs the first."""
+        return values[0] if rng.random() < 0.5 else rng.choice(values)
+
+    job.scalco = some(job.scalco, 0, -1, -10, -100, 10, -1000)
+    unit = 1 / -job.scalco if job.scalco < 0 else float(job.scalco or 1)
+    origin = some(0, 6100000 if job.scalco >= -100 else -2000)
+    sign, mixed = lot.choice((1, -1, 0)), lot.random() < 0.3
+    kinds, tenths = lot.choice(((1,), (1, 1, 0), (11,), (12,), (17,))), lot.random() < 0.3
+    loud, constant = some(1, 1e-5, 1e4), some(0, 20, 1000) if job.ns < 50 else 0
+    reach = 3 if job.velocity else some(0, 3)  # of stations that are not at equal distances
+    station = {x: x + origin + lot.uniform(-reach, reach) for t in job.traces for x in (t.s, t.g)}
+    for t in job.traces:
+        t.s, t.g = (round(station[x] / unit) * unit for x in (t.s, t.g))
+        if t.row.any():
+            t.row = (loud * (t.row + constant)).astype("f4")
+        if not t.dead:
+            t.fields |= {"trid": lot.choice(kinds), "offset": round(t.g - t.s) * (
+                lot.choice((-1, 0, 1)) if mixed else sign)}
+            if tenths:
+                t.fields |= {"tscale": -10, "delrt": job.delay * job.dt // 100}
+    shift = some(0, 10, 2.5, -0.7, 0.125, 5000)
+    job.places = [(m + origin + shift, h if job.output == "grid" else h + some(0, 0.37, -1.21))
+                  for m, h in job.places]
+    live = [t for t in job.traces if not t.dead and numpy.isfinite(t.row).all() and t.row.any()]
+    if len(live) > 8 and "choose" not in job.options:
+        for t in some([], live[2::3]):
+            t.fields |= {"trid": lot.choice((-1, 3, 4, 6, 10, 18, 28, 300)), "delrt": 3,
+                         "tscale": 5, "counit": 3, "offset": 77}
+    line = some("straight", "crooked", "oblique")
+    if line == "oblique" and unit < 1:
+        job.angle, job.axis_set, start = lot.uniform(-0.7, 0.7), False, live[0].s
+        for t in job.traces:
+            t.s, t.g = t.s - start, t.g - start
+        job.places = [(m - start, h) for m, h in job.places]
+    elif line == "crooked":
+        job.axis_set = True
+        for t in job.traces:
+            t.across = lot.randrange(40)
+    if some(False, True):  # fields of which nothing is known
+        for t in job.traces:
+            t.head = lot.randbytes(oracle.HEADER)
+            t.fields = {name: lot.randrange(-90, 900) for name in (
+                "year", "tracl", "tracr", *oracle.ELEVATIONS)} | {"tscale": 0} | t.fields
+    if job.tau is not None:
+        job.tau += some(0, 0.5) * job.dt * 1e-6
+    job.average = some(job.average, 2.5 * job.dt * 1e-6)
+    if isinstance(job.mute, float):
+        job.mute = some(job.mute, 0.1, 2.0)
+    rows = job.rows or []
+    # Between rows, a number of values is seldom a whole one; many D and E hardly move an arrival.
+    many = rng.random() < 0.1 and job.options.get("passes") != "2"
+    counts = [n for _, _, n in rows[0].values] if rows else []
+    for row in rows:
+        row.values = [(p0, p0 + 12 * 2.0 ** -34, 12) if many and k > 2 else (p0, p1, n)
+                      for k, ((p0, p1, _), n) in enumerate(zip(row.values, counts, strict=True))]
 
 
 # ---- running -------------------------------------------------------------------------

@@ -4,33 +4,33 @@
 
 A step is one lesson: its diff to the step before is compared, file by file, with what its
 step.mk declares; a file that is not declared must have the same bytes. The other rules are
-about writing: format, forbidden terms (docs/forbidden_terms.txt), links, imports, ruff and
-mypy. Each breach is one line, FILE:LINE: RULE; the last line counts the checks.
+about the format of files, links, imports, pyflakes and mypy. Each breach is one line,
+FILE:LINE: RULE; the last line counts the checks.
 """
 import argparse
 import ast
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections import defaultdict
+from functools import partial
 
-from tools.history import diff, ruff, rungs, tree
+from tools.base import tree
+from tools.history import diff, patches, rungs
+from tools.measure import variants
 
 ROOT = str(tree.ROOT)
 
 C_LIKE = (".c", ".h", ".cl", ".cu")
 TEXT = C_LIKE + (".py", ".sh", ".mk", ".awk", ".md", "Makefile", ".clang-format",
                  ".gitignore", ".txt", ".gp", ".supp", ".csv", ".json", ".html")
-COLUMNS = 88
+COLUMNS = {**dict.fromkeys(C_LIKE, 88), ".py": 100}
 NEW_LINES = 60  # the most that a step may add to body.h without a reason
 RUNG_LINES, RUNG_BODY_LINES = 150, 60  # the most that a rung may change, in all and in body.h
 SUBJECT = 72  # characters
-PAGE, PAGE_MEANT = 200, 150  # lines of a README
-SHOWN_LINES = 40  # of diff, in a README
-# Hits of the patterns of docs/forbidden_terms.txt that are allowed in the whole tree.
-ALLOWED = {"error": 0, "hint": 150}
 # The folders of the root, and those that the code of each may name. Texts, comments, patches and
 # files of the root may name any.
 FOLDERS = {"common": (), "data": ("common",), "steps": ("common",), "verify": ("common",),
@@ -38,26 +38,18 @@ FOLDERS = {"common": (), "data": ("common",), "steps": ("common",), "verify": ("
            "tools": ("common", "data", "steps", "verify", "results", "docs"),
            "tests": ("common", "data", "steps", "verify", "results", "docs", "tools")}
 # The folders of tools/, and those that each may import besides itself.
-LAYERS = {"history": (), "verify": ("history",), "measure": ("history", "verify"),
-          "publish": ("history", "verify", "measure"),
-          "teach": ("history", "verify", "measure")}
-# The headings of a program's lesson, in this order; others may stand between them.
-HEADINGS = ("What (changes|it does)", "The lines that matter", "The prediction", "Measured",
-            "What surprised", "Exercises", "Run it")
-# The headings of a lesson in the full form, whose answers are in answers.md.
-FULL_HEADINGS = ("In one sentence", "Terms( from lesson 00)?", "The idea",
-                 "The (change|program)", "The rungs", "Why",
-                 "What did not work, and what surprised", "Where it would not help", "Exercises")
-STEP_HEADINGS = ("The idea", "What it gains", "When it does not help")
-
+LAYERS = {"base": (), "history": ("base",), "verify": ("base", "history"),
+          "measure": ("base", "history", "verify"),
+          "publish": ("base", "history", "verify", "measure"),
+          "teach": ("base", "history", "verify", "measure")}
 # Machines are named by what they are, never by where they stand.
 PLACES = re.compile(r"(?<![\w.])/(home|root|work|mnt|Users)/\w|\bfile://|"
                     r"\b(10|127|192\.168|172\.(1[6-9]|2\d|3[01]))(\.\d{1,3}){2,3}\b|"
                     r"\b[\w-]+\.(internal|intranet|corp|lan)\b")
-NAMES_A_STEP = re.compile(r"steps/\d\d|\b\d\d_[a-z]\w*|\b[Ss]teps? \d\d\b|"
-                          r"\b[01]\d(,| or| and| to) [01]\d\b")
-DEVICE_CALLS = re.compile(r"\b(clEnqueue(?!Marker)\w+|clCreate(Sub)?Buffer\w*|cudaMalloc\w*|"
-                          r"cudaMemcpy\w*)\s*\(")
+RATIO = re.compile(r"(?<!= )(?<!at most )(?<![\w.])\d*\.\d+ ?(x\b|times\b)")
+MACHINE = re.compile(r"\b(AMD|Intel|NVIDIA)\b")
+
+SHORT = 1200  # words of docs/in-15-minutes.md
 
 counts = {"passed": 0, "failed": 0}
 
@@ -127,13 +119,10 @@ def formatting(files):
 
 
 def python(files):
-    """ruff, or pyflakes where ruff is not installed; mypy."""
-    complaints, skipped = ruff.check(files)
-    if skipped and checker("pyflakes3", "pyflakes3"):
-        print(f"lint: pyflakes3 in place of ruff: {skipped}")
-        complaints = subprocess.run(["pyflakes3", *files], cwd=ROOT, capture_output=True,
-                                    text=True).stdout.splitlines()
-    check_output("ruff", complaints, files)
+    """pyflakes and mypy."""
+    if checker("pyflakes3", "pyflakes3"):
+        done = subprocess.run(["pyflakes3", *files], cwd=ROOT, capture_output=True, text=True)
+        check_output("pyflakes3", done.stdout.splitlines() + done.stderr.splitlines(), files)
     if checker("mypy", "mypy"):
         cache = tree.build() / "mypy"
         done = subprocess.run(["mypy", "--no-error-summary", f"--cache-dir={cache}"],
@@ -167,8 +156,9 @@ def writing(path):
     check_lines(path, plain, "trailing white space", lambda l: l != l.rstrip())
     check_lines(path, lines, "carriage return", lambda l: "\r" in l)
     check_lines(path, lines, "names a place of one machine", PLACES.search)
+    columns = COLUMNS.get(os.path.splitext(path)[1], sys.maxsize)
+    check_lines(path, lines, f"more than {columns} columns", lambda l: len(l) > columns)
     if path.endswith(C_LIKE):
-        check_lines(path, lines, f"more than {COLUMNS} columns", lambda l: len(l) > COLUMNS)
         check_lines(path, lines, "tab", lambda l: "\t" in l)
         check(f"{path}:1", "does not open with a comment",
               not text.startswith(("/*", "//")))
@@ -185,6 +175,31 @@ def writing(path):
         check(path, "bash -n", done.stderr.strip().replace("\n", " "))
         check(path, "no set -eu", not re.search(r"^set -\w*e\w*u|^set -\w*u\w*e", text,
                                                 re.M))
+
+
+def measured_ratios(path):
+    """The prose of a page has no ratio of two times ("2.38x", "1.41 times"): such a number is
+    generated from results/, or it stands in docs/ with its machine. A ratio that was computed
+    ("= 1.67", "at most 1.75 times") or predicted may be written."""
+    if re.match(r"results/|CHANGELOG|steps/(0[89]|1\d)|steps/\w+/(?!semblance)\w+/", path):
+        return
+    text = re.sub(r"^(<!-- generated:.*?<!-- end -->|```.*?^```|\|.*?)$",
+                  lambda m: "\n" * m[0].count("\n"), read(path), flags=re.M | re.S)
+    check_lines(path, text.split("\n"), "a measured ratio in prose", lambda line: RATIO.search(
+        re.sub(r"[^.]*\bpredict.*?\. ", "", line)) and not (
+        path.startswith("docs/") and MACHINE.search(line)))
+
+
+def short_history():
+    """docs/in-15-minutes.md has at most SHORT words, and its lines of code are in the steps."""
+    path = "docs/in-15-minutes.md"
+    text = read(path)
+    check(path, f"more than {SHORT} words", len(text.split()) > SHORT)
+    for part in text.split("\n## ")[1:]:
+        for line in "".join(re.findall(r"^```c\n(.*?)^```", part, re.M | re.S)).splitlines():
+            check(path, f"not in step {part[:2]}: {line}", not any(
+                line.strip() in source.read_text() for source in
+                tree.ROOT.glob(f"steps/{part[:2]}_*/{tree.programs()[0].name}/*")))
 
 
 # ---- what a step is ----------------------------------------------------------------
@@ -259,7 +274,7 @@ def copies(before, folder, changes, mk):
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         name, earlier = str(path.relative_to(folder)), before / path.relative_to(folder)
         if name not in changes and path.suffix != ".md":
-            check(f"{diff.display(path)}:1", f"differs from the step before, but is not in "
+            check(f"{tree.display(path)}:1", f"differs from the step before, but is not in "
                   f"`changes` of {mk}", not earlier.is_file() or
                   earlier.read_bytes() != path.read_bytes())
 
@@ -288,9 +303,13 @@ def declared(step, first):
         for key in ("title", "predict") if tree.before(step, program) else ("title",):
             check(f"{mk}:1", f"no `{key}.{program.name}`",
                   not any(step.mk[k] for k in said if k.split(".")[0] == key))
+        check(f"steps/{step.name}/{program.name}/README.md:1", "is missing",
+              not (step.folder / program.name / "README.md").is_file())
+    check(f"steps/{step.name}/README.md:1", "is missing",
+          not (step.folder / "README.md").is_file())
     known = {program.name for program in tree.programs()} | {"variants", "rungs"}
     for folder in (step.folder / "rungs").glob("*"):
-        check(diff.display(folder), "rungs of a program that the step does not have",
+        check(tree.display(folder), "rungs of a program that the step does not have",
               folder.name not in [p.name for p in tree.programs() if step.has(p)])
     for folder in sorted(p for p in step.folder.iterdir() if p.is_dir()):
         check(f"steps/{step.name}/{folder.name}", "is no program of common/",
@@ -298,54 +317,9 @@ def declared(step, first):
         check(f"steps/{step.name}/{folder.name}", "a lesson without its program",
               folder.name in known - {"variants", "rungs"} and not diff.sources(folder))
     model = tree.steps()[0].folder / "Makefile"
-    check(f"steps/{step.name}/Makefile:1", f"differs from {diff.display(model)}",
+    check(f"steps/{step.name}/Makefile:1", f"differs from {tree.display(model)}",
           not (step.folder / "Makefile").is_file() or
           (step.folder / "Makefile").read_bytes() != model.read_bytes())
-
-
-def lesson_page(step, program):
-    """A program's lesson, in the full form if it begins with its one sentence; the first step
-    has no rungs."""
-    folder = f"steps/{step.name}/{program.name}"
-    path, title = f"{folder}/README.md", f"{step.number} {program.name}"
-    headings: tuple[str, ...] = HEADINGS
-    if os.path.isfile(os.path.join(ROOT, path)) and "\n## In one sentence\n" in read(path):
-        first = not tree.before(step, program)
-        title += ": "
-        headings = tuple(h for h in FULL_HEADINGS if not first or h != "The rungs")
-        answers = f"{folder}/answers.md"
-        there = os.path.isfile(os.path.join(ROOT, answers))
-        check(f"{answers}:1", f"does not begin with `# {step.number} {program.name}: answers`",
-              not there or not read(answers).startswith(
-                  f"# {step.number} {program.name}: answers\n"))
-    page(path, title, headings)
-
-
-def page(path, title, headings):
-    """A README: not too long, its title, its headings, not too much of the diff."""
-    if not os.path.isfile(os.path.join(ROOT, path)):
-        check(f"{path}:1", "is missing", True)
-        return
-    text = read(path)
-    # Generated tables grow with the number of machines.
-    lines = re.sub(r"<!-- generated: .*?<!-- end -->\n", "", text, flags=re.S).count("\n")
-    check(f"{path}:{PAGE + 1}", f"{lines} lines, more than {PAGE} ({PAGE_MEANT} are meant)",
-          lines > PAGE)
-    shown = sum(block.count("\n") for block in
-                re.findall(r"^```diff\n(.*?)^```$", text, re.M | re.S))
-    check(f"{path}:1", f"{shown} lines of diff, more than {SHOWN_LINES}",
-          shown > SHOWN_LINES)
-    check(f"{path}:1", f"its first line does not begin with `# {title}`",
-          not text.startswith(f"# {title}"))
-    found = re.findall(r"^## (.+)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S),
-                       re.M)
-    places = [next((i for i, h in enumerate(found) if re.fullmatch(wanted, h)), None)
-              for wanted in headings]
-    for wanted, place in zip(headings, places):
-        check(f"{path}:1", f"no heading `## {wanted}`", place is None)
-    there = [place for place in places if place is not None]
-    check(f"{path}:1", f"its headings come in another order than {', '.join(headings)}",
-          there != sorted(there))
 
 
 def common_enough(program):
@@ -383,15 +357,15 @@ def rungs_compose(step, program):
     folder, and each of them is small."""
     folder = f"steps/{step.name}/rungs/{program.name}"
     try:
-        patches = rungs.patches(step, program)
-        states = list(rungs.composed(step, program)) if patches else []
+        found = rungs.of_step(step, program)
+        states = list(rungs.composed(step, program)) if found else []
     except SystemExit as error:
         check(folder, "cannot be applied", str(error))
         return
-    for place, patch in enumerate(patches, 1):
-        declared_rung(f"{diff.display(patch.path)}:1", f"{step.number}.{place}", step, program,
+    for place, patch in enumerate(found, 1):
+        declared_rung(f"{tree.display(patch.path)}:1", f"{step.number}.{place}", step, program,
                       patch)
-    if patches:
+    if found:
         wanted, last = rungs.files(step.folder / program.name), states[-1]
         check(folder, "the last patch does not give the step's", " ".join(
             sorted(n for n in wanted.keys() | last.keys() if wanted.get(n) != last.get(n))))
@@ -418,100 +392,37 @@ def declared_rung(where, name, step, program, patch):
     check(where, f"{name}: unknown trailers", " ".join(sorted(
         set(patch.trailers) - {"Kind", "Backends", "Predicted", "Reason",
                                *(f"Predict-{device}" for device in rungs.PREDICTED.values())})))
-    sizes = rungs.sizes(patch)
+    sizes = patches.sizes(patch.path)
     body, total = sizes.get("body.h", 0), sum(sizes.values())
     check(where, f"{name}: changes {body} lines of body.h and {total} in all, more than "
           f"{RUNG_BODY_LINES} or {RUNG_LINES}, and has no `Reason`",
           (body > RUNG_BODY_LINES or total > RUNG_LINES) and not patch.trailers.get("Reason"))
 
 
-# ---- common ------------------------------------------------------------------------
-
-
-def common(files):
-    for path in files:
-        if not path.startswith("common/") or not path.endswith((*C_LIKE, ".awk")):
-            continue
-        lines = read(path).split("\n")
-        check_lines(path, lines, "names a step", NAMES_A_STEP.search)
-        if not path.startswith("common/cuda/cuda_cpu."):
-            check_lines(path, lines, "allocates, moves or launches: that is a lesson",
-                        DEVICE_CALLS.search)
-
-
-def patches(*patterns):
-    """Patches apply as they are."""
-    for pattern in patterns:
-        for path in sorted(tree.ROOT.glob(pattern)):
-            done = subprocess.run(["patch", "-p1", "-s", "-F0", "-r-", "--dry-run", "-d",
-                                   ROOT, "-i", path], capture_output=True, text=True)
-            said = (done.stdout + done.stderr).strip().splitlines() or ["fails"]
-            check(f"{diff.display(path)}:1", "does not apply",
-                  said[-1] if done.returncode else None)
-
-
-def planted_bugs(program):
-    """Mutants have the trailers of tests/mutants.py, and short subjects."""
-    from tests import mutants  # not in an exported tree
-
-    try:
-        found = mutants.of(program)
-    except SystemExit as error:
-        check(f"verify/mutants/{program.name}:1", "wrong trailer", error)
+def figures():
+    """The figures are those that their scripts draw from results/ today."""
+    if not importlib.util.find_spec("matplotlib"):
+        print("lint: figures are not checked: python3-matplotlib is not installed")
         return
-    for mutant in found:
-        check(f"{diff.display(mutant.path)}:1", f"subject: at most {SUBJECT} characters",
-              mutant.about[SUBJECT:])
+    done = subprocess.run([sys.executable, "docs/figures", "--check"], cwd=ROOT,
+                          capture_output=True, text=True)
+    complaints = (done.stdout if done.returncode in (0, 1) and not done.stderr
+                  else done.stderr[-200:]).splitlines()
+    check("docs/figures", "stale (make figures)", " ".join(complaints))
 
 
-# ---- terms and links ----------------------------------------------------------------
+def patches_apply(folder, read):
+    """The patches of a folder apply, and have short subjects; read(path) knows the trailers."""
+    for path in sorted(tree.ROOT.glob(f"{folder}/*.patch")):
+        where = f"{tree.display(path)}:1"
+        try:
+            check(where, f"subject: at most {SUBJECT} characters", read(path).about[SUBJECT:])
+        except SystemExit as error:
+            check(where, "wrong trailer", error)
+        check(where, "does not apply", patches.apply(path, tree.ROOT, "--check"))
 
 
-def patterns():
-    """[(kind, pattern, advice, pattern of the paths)] of docs/forbidden_terms.txt."""
-    for number, line in enumerate(read("docs/forbidden_terms.txt").splitlines(), 1):
-        if not line or line.startswith("#"):
-            continue
-        kind, pattern, advice, *paths = line.split("\t")
-        if kind not in ALLOWED:
-            raise SystemExit(f"docs/forbidden_terms.txt:{number}: {kind}: expected one of "
-                             f"{', '.join(ALLOWED)}")
-        # A capital at the start of a line is the start of a sentence, a small letter is not.
-        flags = 0 if pattern.startswith("^") else re.I
-        yield kind, re.compile(pattern, flags), advice, re.compile(paths[0] if paths else "")
-
-
-def sentences(path, lines):
-    """(number, text) of prose and comments: what a hint is for."""
-    for number, line in enumerate(lines, 1):
-        if path.endswith(".md"):
-            if not re.match(r"\s*(```|\||<!--|    )", line):
-                yield number, line
-        elif path.endswith((*C_LIKE, ".py", ".sh", ".mk")):
-            found = re.search(r"(/\*|^\s*\*|//|#(?!\s*(include|define|if|el|end|pragma|undef|"
-                              r"error|!)))\s?(.*)", line)
-            if found and len(found[3]) > 20:
-                yield number, found[3]
-
-
-def terms(files):
-    """Forbidden terms: errors in every line, hints in prose and comments."""
-    hits: dict[str, list[str]] = defaultdict(list)
-    found = list(patterns())
-    for path in files:
-        if not path.endswith(TEXT) or path.startswith(("results/", "docs/forbidden")):
-            continue
-        lines = read(path).split("\n")
-        texts = {"error": list(enumerate(lines, 1)), "hint": list(sentences(path, lines))}
-        for kind, pattern, advice, paths in found:
-            if paths.search(path):
-                hits[kind] += [f"{path}:{number}: {text.strip()[:80]} [{advice}]"
-                               for number, text in texts[kind] if pattern.search(text)]
-    for kind, allowed in ALLOWED.items():
-        count = len(hits[kind])
-        print(f"docs/forbidden_terms.txt: {count} places ({kind}), at most {allowed}")
-        check("docs/forbidden_terms.txt", f"{count} places ({kind}), more than {allowed}",
-              count > allowed and "\n" + "\n".join(hits[kind]))
+# ---- links ----------------------------------------------------------------------
 
 
 def anchors(text):
@@ -624,19 +535,18 @@ def main():
         for path in files:
             if path.endswith(TEXT):
                 writing(path)
-        common(files)
-        terms(files)
+            if path.endswith(".md"):
+                measured_ratios(path)
+        short_history()
         links(files)
         layers(files)
         folders(files)
-        patches("verify/mutants/*/*.patch")
-        for program in tree.programs():
-            planted_bugs(program)
+        from tests import mutants  # not in an exported tree
+        patches_apply("verify/mutants/*", mutants.Mutant)
+        figures()
     for step in tree.steps():
         declared(step, step is tree.steps()[0])
-        page(f"steps/{step.name}/README.md", f"{step.number} ", STEP_HEADINGS)
         for program in filter(step.has, tree.programs()):
-            lesson_page(step, program)
             before = tree.before(step, program)
             if before:
                 lesson(before, step, program)
@@ -645,7 +555,8 @@ def main():
         common_enough(program)
         for step in filter(lambda s: s.has(program), tree.steps()):
             kernel_options(step, program)
-    patches("steps/*/variants/*.patch")
+    for step in tree.steps():
+        patches_apply(f"steps/{step.name}/variants", partial(variants.Variant, step=step))
     print(f"{counts['passed']} passed, {counts['failed']} failed")
     return 1 if counts["failed"] or not counts["passed"] else 0
 

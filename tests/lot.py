@@ -39,8 +39,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from tests import reach
-from tools.history import copies, options, runs, tree
-from tools.history.tree import Program, Step
+from tools.base import copies, options, runs, tree
+from tools.base.tree import Program, Step
 from tools.verify import mutate
 from tools.verify.mutate import Mutation
 
@@ -190,18 +190,28 @@ def pytest_command(names: Sequence[str], seconds: float, binaries: Sequence[str]
                    seconds, binaries)
 
 
+def in_macro(path: Path, line: int) -> bool:
+    """Whether a line belongs to a macro: gcov counts the lines that use it."""
+    lines = path.read_text().splitlines()
+    while line > 1 and lines[line - 2].endswith("\\"):
+        line -= 1
+    return lines[line - 1].lstrip().startswith("#define")
+
+
 def by_map(mutation: Mutation) -> Iterator[Command]:
-    """The tests that execute the line, in batches."""
+    """The tests that execute the line, in batches; those of its file if it is in a macro."""
     path, left = str(mutation.path), list(reach.entries())
     if mutation.path.suffix == ".py":
         word = re.compile(rf"\b{mutation.path.stem}\b")
         files = [m for m in reach.modules() if word.search((tree.ROOT / m).read_text())]
         yield pytest_command(files, 30, [])
         return
+    if path.startswith("steps/") and "_CHECK(" in (tree.ROOT / path).read_text():
+        yield pytest_command([f"tests/test_checked_calls.py::test_checked[{path}]"], 1, [])
     counted = any(e.executes(path, None) for e in left)
     binaries = set(depending(mutation.path))
-    left = [e for e in left if (e.executes(path, mutation.line) if counted
-                                else e.binaries & binaries)]
+    line = None if in_macro(tree.ROOT / path, mutation.line) else mutation.line
+    left = [e for e in left if (e.executes(path, line) if counted else e.binaries & binaries)]
     for limit in BATCHES:
         batch: list[reach.Entry] = []
         while left and sum(e.seconds for e in batch) + left[0].seconds <= limit:
@@ -267,7 +277,7 @@ class Verdict:
 
 def patch(mutation: Mutation) -> str:
     old = (tree.ROOT / mutation.path).read_bytes()
-    before, after = (t.decode().splitlines(keepends=True) for t in (old, mutation.applied(old)))
+    before, after = (t.decode().splitlines(keepends=True) for t in (old, mutation.apply(old)))
     return "".join(difflib.unified_diff(before, after, f"a/{mutation.path}",
                                         f"b/{mutation.path}", n=1))
 
@@ -283,7 +293,7 @@ def key(mutation: Mutation) -> tuple[str, str, str]:
     """What names a mutation in equivalent.tsv: the file, the line, and the mutated line."""
     old = (tree.ROOT / mutation.path).read_bytes()
     rows = [t.decode().split("\n")[mutation.line - 1].strip().replace("\t", " ")
-            for t in (old, mutation.applied(old))]
+            for t in (old, mutation.apply(old))]
     return str(mutation.path), rows[0], rows[1]
 
 
@@ -292,7 +302,7 @@ def try_mutation(copy: Copy, mutation: Mutation, sample: bool) -> Verdict | None
     began, path = time.monotonic(), mutation.path
     if key(mutation) in equivalent():
         return Verdict(mutation, "equivalent", equivalent()[key(mutation)], 0)
-    text = mutation.applied((tree.ROOT / path).read_bytes())
+    text = mutation.apply((tree.ROOT / path).read_bytes())
     if path.suffix == ".py":
         try:
             compile(text, str(path), "exec")
@@ -340,7 +350,7 @@ class Lot:
                 groups.setdefault("files" if patterns else name, []).append(path)
         if not groups:
             raise SystemExit(f"FILES={' '.join(patterns)}: no file that can be mutated")
-        self.drawn = {name: mutate.drawn(random.Random(f"{seed} {name}"), paths)
+        self.drawn = {name: mutate.draw(random.Random(f"{seed} {name}"), paths)
                       for name, paths in groups.items()}
         self.verdicts: dict[str, list[Verdict]] = {name: [] for name in groups}
         self.started = dict.fromkeys(groups, 0)

@@ -1,7 +1,7 @@
 """mutants.py - make mutants: planted bugs, each of which verification must detect.
 
 A mutant is a patch of the tree, verify/mutants/PROGRAM/NAME.patch, in git's mail format,
-like a rung (tools/history/rungs.py). Its subject says what is wrong. Its trailers:
+like a rung (tools/history/patches.py). Its subject says what is wrong. Its trailers:
 
     Step:       the step whose binary it changes, as 07
     Backends:   the back-end whose binary it changes
@@ -30,9 +30,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tests.helpers import seed
-from tools.history import copies, options, rungs, runs, tree
-from tools.history.diff import display
-from tools.history.tree import BACKENDS, Program, Step
+from tools.base import copies, options, runs, tree
+from tools.history import patches
+from tools.base.tree import BACKENDS, Program, Step
 from tools.verify import execute, queries
 
 TIMEOUT = 60  # seconds per run: the slowest correct one takes less than one
@@ -61,23 +61,20 @@ CLASSES = {
     "stale": "values of an earlier call, pass, batch, step or trace",
     "tie": "which of several equal values is taken",
 }
-TRAILERS = {"Step", "Backends", "Found-by", "Class", "Needs"}
 # A case of the program, the number of a random query, or a test.
 Case = str | int | Path
 
 
 class Mutant:
     def __init__(self, path: Path) -> None:
-        patch = rungs.read(path)
+        patch = patches.read(path)
+        patch.check("Step", "Backends", "Found-by", "Class", "Needs")
         self.path, self.name, self.about = path, path.stem, patch.subject
-        for key in patch.trailers.keys() - TRAILERS:
-            raise SystemExit(f"{display(path)}: {key}: unknown trailer: expected "
-                             f"{', '.join(sorted(TRAILERS))}")
 
         def trailer(key: str, expected: str, values: Iterable[str]) -> str:
             value = patch.trailers.get(key, "")
             if value not in values:
-                raise SystemExit(f"{display(path)}: {key}: wrong value ({value}): expected "
+                raise SystemExit(f"{tree.display(path)}: {key}: wrong value ({value}): expected "
                                  f"{expected}")
             return value
 
@@ -93,8 +90,7 @@ class Mutant:
             else []
         self.random = trailer("Found-by", "cases, random or a test",
                               ("cases", "random", *named)) == "random"
-        self.files = [line[6:].split("\t")[0] for line in path.read_text().splitlines()
-                      if line.startswith("+++ b/")]
+        self.files = list(patches.sizes(path))
 
     @property
     def target(self) -> tuple[Step, str]:
@@ -183,9 +179,9 @@ def rejection(copy: copies.Copy, program: Program, step: Step, backend: str, cas
 
 def try_mutant(copy: copies.Copy, program: Program, mutant: Mutant) -> tuple[Case | None, str]:
     """(the case that detects it or None, what happened)."""
-    problem = copy.apply(mutant.path)
+    problem = patches.apply(mutant.path, copy.folder)
     if problem:
-        return None, f"the patch does not apply: {problem}"
+        return None, problem
     binary = copy.binary(program, *mutant.target)
     checker: Path | None = None
     if any(name.startswith("common/") for name in mutant.files):

@@ -95,6 +95,10 @@ EVENT(clEnqueueReadBufferRect,
 EVENT(clEnqueueMarkerWithWaitList,
       (cl_command_queue q, cl_uint n, const cl_event *waits, cl_event *event),
       (q, n, waits, event))
+COUNTED(EVENTS, 1, event &&result, void *, clEnqueueMapBuffer,
+        (cl_command_queue q, cl_mem m, cl_bool block, cl_map_flags flags, size_t at,
+         size_t size, cl_uint n, const cl_event *waits, cl_event *event, cl_int *err),
+        (q, m, block, flags, at, size, n, waits, event, err))
 COUNTED(EVENTS, 1, result == CL_SUCCESS, cl_int, clRetainEvent, (cl_event event),
         (event))
 RELEASED(EVENTS, cl_event, clReleaseEvent)

@@ -23,7 +23,7 @@ from typing import Any
 
 import pytest
 
-from tools.history import copies, tree
+from tools.base import copies, tree
 
 FOLDER = tree.ROOT / "build" / "reach"
 # Tests that call make use the same flags.

@@ -13,8 +13,6 @@ RANGES = {"a": (-0.00002, 0.00026, 3), "b": (-0.00032, -0.00008, 2),
           "c": (4e-7, 9e-7, 2), "d": (1e-7, 5e-7, 2), "e": (0, 3e-7, 2)}
 QUERY = ["tau=0.008"] + [f"{k}={p},{q},{n}" for k, (p, q, n) in RANGES.items()]
 JOB = ["m0=4040,40,5", "h0=-500,30,4", "t0=0.4,0.004,60"]
-# With these options, a sample is the stack of a search for one point.
-PLAIN = ["smooth=window", "weight=none"]
 
 
 def traces(path):

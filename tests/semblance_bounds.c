@@ -12,6 +12,9 @@
 #include <string.h>
 
 #include BACKEND
+#ifdef SIDES_H /* of a hybrid back-end */
+#define order input.order
+#endif
 
 /* Searches without and with a panel. Stores the bounds of the former and the panel. */
 static void search_node(search_state *s, const query *q, const int *indices,

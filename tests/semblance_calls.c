@@ -10,6 +10,7 @@
  * another method, and its semblance must be equal but for rounding.
  */
 #include "arguments.h"
+#include "survey.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -95,7 +96,7 @@ int main(int argc, char **argv)
 {
     run_name = "semblance-calls";
     request r = request_parse(argc, argv, "many searches with one state");
-    su_gather g = request_gather(&r, NULL);
+    su_gather g = survey_gather(&r, NULL);
     request_fit(&r, &g);
     query q = query_largest(&r, &g);
     int *indices = allocate(g.ntraces, sizeof *indices, "numbers");
@@ -183,7 +184,7 @@ int main(int argc, char **argv)
     free(row);
     free(indices);
     su_free(&g);
-    free(r.row);
+    request_free(&r);
     printf("%d passed, %d failed\n", count + 1 - failed, failed);
     return failed != 0;
 }

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.history import tree
+from tools.base import tree
 
 MIRROR = "http://deb.debian.org/debian"
 TIMEOUT = 3 * 3600  # seconds for one command

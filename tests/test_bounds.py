@@ -18,7 +18,7 @@ import numpy
 import pytest
 
 from tests.helpers import BUILD, ROOT, printed, program_named, run, trace
-from tools.history import tree
+from tools.base import tree
 
 # The tree that BUILD was built from, if it is next to it.
 SOURCES = next(path for path in (Path(BUILD).parent, Path(ROOT)) if (path / "steps").is_dir())

@@ -32,7 +32,7 @@ def results(name):
 @pytest.mark.seconds(20)
 def test_sanitized(check):
     """With AddressSanitizer and UBSan."""
-    session = sanitize.Session("units", chosen=True)
+    session = sanitize.Session("units", sample=True)
     folder = session.folder / "asan"
     paths = [folder / "tests" / name for name in FILES]
     assert session.build(folder, sanitize.address_words("asan"), (), paths)

@@ -13,7 +13,7 @@ import pytest
 
 from tests import helpers
 from tests.helpers import ROOT, binaries, preloaded, printed, program_named, run
-from tools.history import runs
+from tools.base import runs
 
 QUERIES = {
     "semblance": (
@@ -44,10 +44,10 @@ QUERIES = {
         "events={data}/tiny.txt nx=5 ny=4 nz=3 steps=3 dt=0.2 diff=0.01",
         "events={data}/stir.txt nx=21 ny=6 nz=7 steps=3"),
     "sandpile": (
-        "config=alea dim=37 batch=2 seed=1 max_iterations=10",
+        "dim=37 batch=2 max_iterations=10",
         "dim=9 max_iterations=7",
         "config=alea dim=9 max_iterations=9 seed=2",
-        "config=alea dim=45 batch=3 seed=3 max_iterations=11"),
+        "dim=45 batch=3 max_iterations=11"),
 }
 EARLIER = {"05": ("omp",), "08": ("omp", "ocl"), "09": ("omp",)}
 # Printed values that depend on the time.
@@ -111,6 +111,8 @@ def test_calls(check, calls, tmp_path, name, everything):
                            variables)
             for place, number in enumerate((first, second, second, first)):
                 found = results(together, kept[place])
+                if not together.returncode:  # without keys that only other queries print
+                    found[0] = {k: v for k, v in found[0].items() if k in want[number][0]}
                 check(f"{label}: SEED={seed}, query {number + 1} as call {place + 1} of "
                       f"{first + 1} {second + 1}", found[place < 3:] != want[number][place < 3:]
                       and (found if together.returncode else "differs"))

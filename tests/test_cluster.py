@@ -19,7 +19,7 @@ import pytest
 from tests.helpers import BUILD, ROOT, TIMEOUT, Started, binaries, preloaded, printed, run
 from tests.sections import DATA, JOB, QUERY, outputs, read, rewritten, traces
 from tests.test_criterion import survey
-from tools.history import runs
+from tools.base import runs
 
 
 @pytest.fixture(scope="module")

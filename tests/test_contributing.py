@@ -12,7 +12,7 @@ import pytest
 
 from tests.helpers import BUILD, ROOT, TIMEOUT
 from tests.lint import all_files
-from tools.history import copies
+from tools.base import copies
 
 PAGE = Path(ROOT, "CONTRIBUTING.md")
 RECIPES = re.findall(r"^```sh\n# test: ([^\n]+)\n(.*?)^```", PAGE.read_text(), re.M | re.S) \

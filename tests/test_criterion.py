@@ -1,11 +1,10 @@
-"""test_criterion.py: the ranges of passes=2, and the period, of the oracle.
-test_section_oracle.py compares ranges, window and aperture that follow from velocity=.
+"""test_criterion.py: the period of the oracle. test_section_oracle.py compares the
+ranges, window and aperture that follow from velocity=.
 """
 import random
 
 import numpy
 
-from tests.helpers import binaries, run
 from tools.verify import section_oracle as oracle
 
 DT, NS = 4000, 150
@@ -30,23 +29,6 @@ def survey(rng, path, period=0.048):
                 if shot != 4:
                     out.write(oracle.put(values, "=") + row.astype("f4").tobytes())
     return shot_gap, receiver_gap
-
-
-def test_two_passes(check, tmp_path):
-    """The ranges that passes=2 writes cover the live traces of the apertures."""
-    survey(random.Random(3), tmp_path / "in.su")
-    binary = binaries("semblance", ("omp",))[-1][2]
-    job = ["in=in.su", "m0=1150", "h0=75,25,2", "t0=0.2,0.004,30", "passes=2"]
-    ended = run([binary, *job, "velocity=1600,2900", "stack=s.su", "ranges_out=r.txt"], tmp_path)
-    assert ended.returncode == 0, ended.stderr
-    told = (tmp_path / "r.txt").read_text().splitlines()[0].split(" with ")[1].split()
-    again = run([binary, *job, "ranges=r.txt", *told, "stack=again.su"], tmp_path)
-    check("given back", again.returncode and again.stderr)
-    check("bytes", not again.returncode and (tmp_path / "again.su").read_bytes()
-          != (tmp_path / "s.su").read_bytes() and "differ")
-    job[1] = "m0=99999"
-    far = run([binary, *job, "velocity=1600,2900", "stack=far.su"], tmp_path)
-    check("no trace near", far.returncode and far.stderr)
 
 
 def test_period(check, tmp_path):

@@ -23,7 +23,7 @@ from tests.helpers import (
     printed,
     run,
 )
-from tools.history import tree
+from tools.base import tree
 from tools.verify.queries import fletcher as queries
 
 # A good call: every case changes something of it.
@@ -79,7 +79,7 @@ def call(changes):
 def test_good_input(check, binary, work):
     """What is right is modelled; otherwise the tests above would prove nothing."""
     for changes in ("", "vpz=../good.npy", "vpz=../good8.npy delta=0.1", "vpz=2500 sigma=11",
-                    "nx=1 ny=1 nz=1", "pad=0", "local=3,2,1"):
+                    "nx=1 ny=1 nz=1", "local=3,2,1"):
         ended, left = run([binary, *call(changes)], work), sorted(emptied(work))
         good = ended.returncode == 0 and not ended.stderr and \
             "MSamples/s=" in ended.stdout and left == ["out.npy", "p.png", "q.npy", "s/"]
@@ -109,17 +109,6 @@ def test_snapshots(check, sequential, work):
     first = (work / "s" / names[0]).read_bytes() if names else b""
     run([sequential, *call("tmax=0.01 -snapshots -picture")], work)
     check("first snapshot", first != (work / "out.npy").read_bytes() and "differs")
-
-
-def test_padding(check, threads, work):
-    """Rows and planes that are padded hold the same waves."""
-    seen = []
-    for pad in "01":
-        run([threads, *call(f"pad={pad} tmax=0.02")], work)
-        with open(os.path.join(work, "out.npy"), "rb") as file:
-            seen.append(file.read())
-        emptied(work)
-    check("pad=0 and pad=1", None if seen[0] == seen[1] else "p differs")
 
 
 # ---- what is known -----------------------------------------------------------------
@@ -224,11 +213,9 @@ def test_device_maps(check):
     """`present(p)` on a pointer asks for the pointer, and `delete(p)` gives back 8 bytes:
     on the host, which has no maps, nobody would notice."""
     include = ["common/portable", "common/run", "common/fletcher"]
-    for path in sorted(tree.ROOT.glob("steps/*/fletcher/openacc.c")) + sorted(
-            tree.ROOT.glob("steps/*/variants/*.fletcher/openacc.c")):
+    for path in sorted(tree.ROOT.glob("steps/*/fletcher/openacc.c")):
         name = path.relative_to(tree.ROOT / "steps")
-        code = path.parents[2] / "fletcher" if "variants" in path.parts else path.parent
-        wrong = bounds_of_maps(path, [path.parent, code, *include])
+        wrong = bounds_of_maps(path, [path.parent, *include])
         check(f"{name}: bounds of maps", "; ".join(wrong) or None)
 
 

@@ -18,7 +18,7 @@ from tests.helpers import (
     read_npy,
     run,
 )
-from tools.history import runs, tree
+from tools.base import runs, tree
 from tools.verify import execute
 
 GOOD = "source 60 0\nforce 9 -5 3 0\nforce -4 7 11 1\nsource 45.5 2\n"

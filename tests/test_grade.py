@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import BUILD, ROOT, TIMEOUT
-from tools.history import copies, runs, tree
+from tools.base import copies, runs, tree
 from tools.teach import fresh, sandbox
 
 STEP, BEFORE, PROGRAM = "05_algebra", "04_inline", "semblance"
@@ -25,7 +25,7 @@ SEARCH = "void search("
 TRACES = 116  # in the set that is timed; the cases have fewer
 # make grade, with a set that takes little time.
 GRADE = """
-from tools.history import tree
+from tools.base import tree
 program = tree.programs()[0]
 program.sets["1"] = program.arguments("in={data}/paper.su set=1 d=-1e-7,1e-7,6")
 from tools.teach import grade
@@ -121,7 +121,8 @@ def test_wrong(check, tmp_path, name):
 def test_other_grades(check, tmp_path):
     check.process("no attempt", grade(tmp_path), 1, "no attempt: make exercise")
     place = attempt(tmp_path, replace=("end - ready;", "0 * (end - ready);"))
-    check.process("other back-ends", grade(tmp_path, BACKEND="fpga"), 1, "BACKEND=fpga: not in")
+    check.process("other back-ends", grade(tmp_path, BACKEND="fpga"), 1, "BACKEND=fpga: no such")
+    check.process("other step", grade(tmp_path, BACKEND="mpi"), 1, "BACKEND=mpi: not in")
     (place / "extra.h").write_text("/* not of this lesson */\n")
     check.process("no clock", grade(tmp_path), 1, "NO, .*Time_run=0",
                   "beyond the lesson: .*extra.h")
@@ -382,7 +383,7 @@ def test_tampering_is_found(check, tmp_path):
 EVIDENCE = """
 import os, sys
 from pathlib import Path
-from tools.history import tree
+from tools.base import tree
 program = tree.programs()[0]
 program.sets["1"] = program.arguments("in={data}/small.su set=1 t0=0.6 d=0,0,1")
 from tools.teach import exercise, grade
@@ -467,7 +468,7 @@ static void late(void)
 @pytest.mark.alone
 @pytest.mark.seconds(20)
 def test_busy_machine(check, tmp_path):
-    """The summary says that other processes used the machine."""
+    """A grade begins and ends with a line about the processes that used the machine."""
     attempt(tmp_path)
     others = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
               for _ in range(runs.processors())]
@@ -477,7 +478,8 @@ def test_busy_machine(check, tmp_path):
         for other in others:
             other.kill()
             other.wait()
-    check.process("busy", done, 0, r"(?m)^ +busy +other processes used",
+    check.process("busy", done, 0, r"(?m)^WARNING: other processes use \d+ %",
+                  r"(?m)^ +busy +other processes used",
                   r"(?m)^grade: .*right.*, busy: other processes used \d+ % of the CPU time$")
 
 

@@ -19,7 +19,7 @@ from tests.helpers import (
     program_named,
     run,
 )
-from tools.history import tree
+from tools.base import tree
 from tools.verify import execute
 
 QUERY = {"uv": "random", "visibilities": "20", "grid": "64", "support": "3",
@@ -125,6 +125,21 @@ def test_image(check, work):
     for x, y, direct, found in sources:
         check(f"flux at {x}, {y}", abs(float(found) / float(direct) - 1) > 0.01 and found)
         check(f"picture at {x}, {y}", picture[128 - int(y), 128 + int(x)] < 0.99)
+
+
+def test_empty_planes(check, work):
+    """No visibility is near the planes between two groups that are far apart along w."""
+    rows = [[x, -x, w, 1, 0, 1] for w in (0, 3e9) for x in (-20, 3, 30)]
+    save(work.parent / "gap.npy", rows)
+    images = []
+    for _, backend, binary in front_ends("gridding"):
+        ended = run([binary, "in=../gap.npy", "grid=64", "cell=200", "task=image", "field=1",
+                     "accuracy=0.001", "out=image.npy"], work)
+        check(f"{backend} runs", ended.returncode and ended.stderr)
+        if not ended.returncode:
+            images.append(numpy.load(work / "image.npy"))
+            check(f"{backend}: image", abs(images[-1] - images[0]).max() > 1e-3)
+        emptied(work)
 
 
 def test_ducc0(check, work):

@@ -1,7 +1,7 @@
 """test_input.py: what the headers of a survey say about its traces, and what fill=dead does
 with it: a small survey with a known answer is written in other directions, units, orders and
 times, and with traces that are not seismic data. The unit tests of the headers are in
-su_test.c, the messages of refusals in messages.tsv.
+su_test.c, the messages of refusals in test_messages.py.
 """
 import os
 import struct

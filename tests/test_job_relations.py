@@ -15,7 +15,7 @@ COUNT = 10  # jobs of each relation
 # Steps and back-ends, and how often each is drawn: slow starts are rarer.
 BINARIES = {"10 omp": 24, "00 seq": 8, "09 omp": 3, "08 omp": 3, "05 omp": 1, "10 cuda-cpu": 2,
             "10 ocl": 1, "12 mpi": 1, "11 hybrid": 1}
-MOVEOUT = "00 seq", "10 omp", "12 mpi", "10 ocl"
+MOVEOUT = "00 seq", "09 omp", "10 omp", "12 mpi", "10 ocl"
 
 
 # Values of factors of the jobs of a relation: of each, and of every second one.

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import TIMEOUT
-from tools.history import copies, tree
+from tools.base import copies, tree
 
 CALLS = 10  # the maximum number of compiler calls of make -n
 COPIED = (*copies.COPIED, "tools", "tests", "setup.sh")
@@ -79,7 +79,7 @@ def test_files_of_copies_are_not_read(folder: Path) -> None:
 def test_program_without_declarations(folder: Path) -> None:
     """The last program declares only where its source is."""
     (folder / "common" / "zzz").mkdir()
-    (folder / "common" / "zzz" / "program.mk").write_text("title = last\nsources = main.c\n")
+    (folder / "common" / "zzz" / "program.mk").write_text("zzz.sources = main.c\n")
     keys = ("recipes", "suffix", "double", "cflags", "libs")
     shown = " ".join(f"{key}=[$(strip $(zzz.{key}))]" for key in keys)
     assert make(folder, "-s", f"--eval=shown: ; @echo '{shown}'", "shown").strip() == \
@@ -87,22 +87,51 @@ def test_program_without_declarations(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["common/sandpile/program.mk", "steps/03_ocl_3d/step.mk"])
-@pytest.mark.parametrize("name", ["steps", "programs", "rungs", "folder_of", "BUILD"])
-def test_keys_that_are_variables_of_the_makefile(folder: Path, place: str, name: str) -> None:
+@pytest.mark.parametrize("name", ["steps", "programs", "rungs", "all_backends", "some_steps"])
+def test_keys_without_a_name(folder: Path, place: str, name: str) -> None:
+    """A key that lacks the name of what it declares cannot replace a variable of the Makefile."""
+    plan = make(folder, "-n", "STEP=03", "PROGRAM=sandpile", "binaries")
     with open(folder / place, "a") as out:
         out.write(f"{name} = 100\n")
-    assert f"{place}: {name}: the Makefile has" in make(folder, "-n", "help", succeeds=False)
+    assert make(folder, "-n", "STEP=03", "PROGRAM=sandpile", "binaries") == plan
+
+
+@pytest.mark.parametrize("word, message", [
+    ("STEPS=05", "STEPS=05: no such variable: expected one of STEP PROGRAM BACKEND SET "),
+    ("BACKENDS=omp", "no such variable"), ("step=05", "no such variable"),
+    ("STEP=05 99", "STEP=99: no such step: expected one of 00_sequential "),
+    ("PROGRAM=fluid none", "PROGRAM=none: no such program: expected one of fletcher fluid "),
+    ("BACKEND=omp fpga", "BACKEND=fpga: no such back-end: expected one of seq omp ")])
+def test_unknown_values(word: str, message: str) -> None:
+    output = make(tree.ROOT, "-n", "all", word, succeeds=False)
+    assert message in output and output.count("\n") == 1, output
+
+
+def test_known_variables() -> None:
+    """Those of make, of compilers, of config.mk, of tools and of the programs' libraries."""
+    make(tree.ROOT, "-n", "help", "CC=gcc", "CFLAGS=-O1", "V=1", "PYTHON=python3", "JOBS=1",
+         "ARCH=", "CCACHE=", "CUDA=last", "PEER=x", "SYSTEM=avx2", "GRADE_BUSY=1", "RERUN=1",
+         "OMP_NUM_THREADS=1", "DEVICE=cpu", "RANKS=2", "RELATIONS_SEED=7", "STEP=all")
+
+
+def test_help() -> None:
+    """Ten targets, which exist, on one page of a terminal."""
+    lines = make(tree.ROOT, "-s", "help").splitlines()
+    named = re.findall(r"^  make ([a-z]+)", "\n".join(lines), re.M)
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80 and len(named) == 10
+    listed = re.findall(r"^make ([a-z-]+)", make(tree.ROOT, "-s", "help-all"), re.M)
+    assert set(named) < set(listed)
 
 
 def test_run_builds_what_runs_here(folder: Path) -> None:
     """make run builds one program, without nvcc and without back-ends that only check."""
-    output = make(folder, "-n", "run", "NVCC=/no/nvcc", "has_gpu=", "has_opencl=yes")
+    output = make(folder, "-n", "run-needs", "NVCC=/no/nvcc", "has_gpu=", "has_opencl=yes")
     binaries = {path for path in built(output) if re.match(r"\d\d_", path)}
     wrong = [b for b in binaries if not b.split("/")[1].startswith("semblance-") or
              b.split("-", 1)[1] in tree.NEED_GPU + tree.FOR_CHECKING]
     assert len(binaries) > 3 and not wrong, wrong
     assert not re.search(r"^/no/nvcc", output, re.M)
-    output = make(folder, "-n", "run", "PROGRAM=all")
+    output = make(folder, "-n", "run-needs", "PROGRAM=all")
     assert set(re.findall(r"-o build/\d\d_\w+/(\w+)-omp", output)) == \
         {p.name for p in tree.programs()}
 
@@ -181,7 +210,7 @@ tasks.flags   = -fopenmp -fno-tree-vectorize
 tasks.vary    = threads
 """)
     declared = folder / "steps" / "01_openmp" / "step.mk"
-    declared.write_text(re.sub(r"^(backends\s*=.*)", r"\1 tasks", declared.read_text(),
+    declared.write_text(re.sub(r"^(01_openmp.backends\s*=.*)", r"\1 tasks", declared.read_text(),
                                flags=re.M))
     output = make(folder, "verify", "STEP=01", "PROGRAM=sandpile", "BACKEND=tasks", "NVCC=",
                   "has_opencl=", "has_mpi=", "V=1")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests import lot
-from tools.history import tree
+from tools.base import tree
 from tools.verify import mutate
 
 C = """\
@@ -54,15 +54,15 @@ def test_kinds(check, name, text, expected, tmp_path, monkeypatch):
     (tmp_path / name).write_text(text)
     monkeypatch.setattr(mutate, "units", lambda path: [(path, ["-x", "c"])])
     found = mutate.mutations.__wrapped__(Path(name))
-    changed = {kind: [m.applied(text.encode()).decode() for m in found if m.kind == kind]
+    changed = {kind: [m.apply(text.encode()).decode() for m in found if m.kind == kind]
                for kind in {m.kind for m in found}}
     check.equal("kinds", sorted(changed), sorted(expected))
     for kind, line in expected.items():
         check(kind, not any(line.split(">")[-1] in t for t in changed.get(kind, ()))
               and changed.get(kind))
     for m in found:
-        check("lines", m.applied(text.encode()).count(b"\n") != text.count("\n"))
-        check("changes", m.applied(text.encode()) == text.encode())
+        check("lines", m.apply(text.encode()).count(b"\n") != text.count("\n"))
+        check("changes", m.apply(text.encode()) == text.encode())
 
 
 def test_the_tree(check):
@@ -71,7 +71,7 @@ def test_the_tree(check):
                  "steps/10_algorithm/semblance/cuda.cu", "tools/verify/execute.py"):
         check(path, lot.group(Path(path)) is None)
         check(path, len({m.kind for m in mutate.mutations(Path(path))}) < 5)
-    draws = [mutate.drawn(random.Random("1"), [Path("common/su/su.c")]) for _ in range(2)]
+    draws = [mutate.draw(random.Random("1"), [Path("common/su/su.c")]) for _ in range(2)]
     check("seed", [next(draws[0]) for _ in range(9)] != [next(draws[1]) for _ in range(9)])
 
 

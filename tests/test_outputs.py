@@ -25,7 +25,7 @@ from tests.helpers import (
     refusal,
     run,
 )
-from tools.history import copies, runs
+from tools.base import copies, runs
 
 # program: words for a short run; the keys of its outputs, and for folders their first file.
 EVERY = {

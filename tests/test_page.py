@@ -1,8 +1,13 @@
-"""test_page.py: the commands of docs/using-your-data.md run as they are typed, in the order of
-the page, on a small survey of SEG-Y. Only setup.sh and Slurm have tests of their own.
+"""test_page.py: the commands of the pages, as they are typed.
+
+Those of docs/using-your-data.md run in the order of the page, on a small survey of SEG-Y. Of the
+other pages, make reads each command without running it (make -n), and short ones are run. The
+recipes of CONTRIBUTING.md, setup.sh and Slurm have tests of their own.
 """
 import os
+import random
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -11,7 +16,7 @@ import pytest
 
 from tests.helpers import BUILD, ROOT, TIMEOUT
 from tests.test_segy import body, reel
-from tools.history import copies
+from tools.base import copies, tree
 from tools.verify import section_oracle as oracle
 
 segyio = pytest.importorskip("segyio")
@@ -74,3 +79,64 @@ def test_commands(check, tmp_path):
         check("order", numpy.any(numpy.diff(file.attributes(73)[:]) < 0) and "differs")
     for name in "filled.png", "filled.svg", "new.png", "new.svg":
         check(name, not (tmp_path / name).exists() and "is missing")
+
+
+# ---- all other pages ------------------------------------------------------------------
+
+PAGES = [Path(ROOT, name) for name in ("README.md", "COURSE.md")] + \
+    sorted(Path(ROOT, "docs").glob("*.md"))
+LESSONS = sorted(p for name in ("*/README.md", "steps/*/*.md", "steps/*/*/*.md")
+                 for p in Path(ROOT).glob(name))
+SHORT = "diff", "rungs", "reveal", "devices", "help", "help-all"
+OF_ONE_TASK = "exercise", "grade", "export"  # need the step and the program that reveal needs
+
+
+def typed(page):
+    """The calls of make and of binaries on a page, as lists of words."""
+    text = re.sub(r"^```diff\n.*?^```$", "", page.read_text(), flags=re.M | re.S)
+    blocks = re.findall(r"^ *```sh\n(.*?)^ *```", text, re.M | re.S) + \
+        re.findall(r"^    .*", text, re.M)
+    spans = re.findall(r"`(make [^`]+)`", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S))
+    code = re.sub(r"\\\n\s*", "", "\n".join(blocks)) + "\n" + \
+        "\n".join(re.sub(r"\s+", " ", span) for span in spans)
+    for line in code.splitlines():
+        for part in re.split(r"&& |[|;#] |\s{2,}", line.strip()):
+            if re.match(r"(\w+=\S* )*(make|\.?/?build/\S+-\w+)( |$)", part):
+                yield shlex.split(part)
+
+
+def problem(words):
+    """What is wrong with a call of make, without running more of it than takes little time."""
+    given = dict(word.split("=", 1) for word in words if "=" in word)
+    targets = [word for word in words if "=" not in word and word != "make" and word[0] != "-"]
+    programs = [p for p in tree.programs() if p.name == given.get("PROGRAM", "semblance")]
+    known = {"all", *(name for p in programs for name in (*p.sets, *p.jobs))}
+    if given.get("SET") and not known.issuperset(given["SET"].split()):
+        return f"SET={given['SET']}: expected one of {known}"
+    commands = [["make", "-n", *words[1:]]]
+    if "STEP" in given and set(targets) & {*SHORT, *OF_ONE_TASK}:
+        commands = [["make", *(t if t in SHORT else "reveal" for t in targets),
+                     *(f"{k}={v}" for k, v in given.items() if k != "WORK")]]
+    for command in commands:
+        done = subprocess.run(command, cwd=ROOT, env=copies.environment(), text=True,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT)
+        if done.returncode:
+            return done.stderr[-300:]
+    return None
+
+
+@pytest.mark.seconds(40)
+def test_commands_of_other_pages(check, everything):
+    """Those of README, COURSE and docs, and of the other pages a sample, or all (--all)."""
+    first, others = ({tuple(words): page for page in pages for words in typed(page)}
+                     for pages in (PAGES, LESSONS))
+    others = {words: page for words, page in others.items() if words not in first}
+    if not everything:
+        others = {words: others[words] for words in random.Random(1).sample(sorted(others), 10)}
+    for words, page in {**first, **others}.items():
+        text = shlex.join(words)
+        if not re.search(r"[$<]| -C |=[A-Z]+\b(?<!PEER=CHECKOUT)", text):  # placeholders
+            while words[0] != "make" and "=" in words[0]:
+                words = words[1:]
+            check(f"{page.relative_to(ROOT)}: {text}", problem(
+                words if words[0] == "make" else ["make", words[0].removeprefix("./")]))

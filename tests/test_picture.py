@@ -12,7 +12,7 @@ import pytest
 from tools.verify import section_oracle as oracle
 
 pytest.importorskip("matplotlib")
-from tools.publish import picture, segy  # noqa: E402
+from tools.publish import picture, segy
 
 NS, SHOTS, CHANNELS = 50, 9, 4
 DEAD = [i for i in range(SHOTS * CHANNELS) if i // CHANNELS in (2, 6)]
@@ -91,6 +91,22 @@ def test_traces(check, tmp_path, angle, names):
                 for i in every if i not in DEAD)
     check("weight", not numpy.isclose(weight[0, 0], (0.75 - n) / (1 - n) / 0.75)
           and f"{weight[0, 0]}")
+
+
+def test_part(check, tmp_path):
+    """A job with t0= fills a part of the times: those are drawn at their place."""
+    survey(tmp_path)
+    heads = [oracle.put({"ns": 20, "delrt": 440}, "<", h) for h in lines(dead=False, only=DEAD)]
+    write(tmp_path / "part.su", heads, values(DEAD)[:, 10:30])
+    of = picture.combine(*(segy.read_su(str(tmp_path / n)) for n in ("live.su", "part.su")))
+    after = of.samples(numpy.array(DEAD), True)
+    check("samples", not numpy.array_equal(after[:, 10:30], values(DEAD)[:, 10:30]) and after)
+    check("others", (~numpy.isnan(after)).sum() != 20 * len(DEAD) and after)
+    for delay in 396, 524, 442:  # early, late, between two samples
+        write(tmp_path / "other.su", [oracle.put({"delrt": delay}, "<", h) for h in heads],
+              values(DEAD)[:, :20])
+        status, text = draw(tmp_path, "--in", "live.su", "--stack", "other.su")
+        check(f"{delay} ms", (status != 1 or "20 samples of 4000 us" not in text) and text)
 
 
 def test_chosen(check, tmp_path, monkeypatch):

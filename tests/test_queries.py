@@ -1,7 +1,7 @@
 """test_queries.py: random queries can be drawn, and drawing them again gives the same ones."""
 import pytest
 
-from tools.history import tree
+from tools.base import tree
 from tools.verify import queries
 
 PROGRAMS = {p.name: p for p in tree.programs()}

@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from tests.helpers import ROOT, binaries, preloaded, program_named, run
-from tools.history import tree
+from tools.base import tree
 
 
 @pytest.mark.seconds(25)

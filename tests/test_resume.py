@@ -137,10 +137,10 @@ def trace_of(path, at):
 
 
 def misordered(log: Path):
-    """[what may be lost by a power failure]: a trace is marked before its samples are on the
-    disk, a file gets its name before its content is, or the last writes never are."""
+    """[what may be lost by a power failure]: a trace is marked before its samples are written
+    and on the disk, a file gets its name before its content is, or the last writes never are."""
     waiting: dict[tuple[str, str], set[int]] = {}  # {(process, path): traces not on the disk}
-    synced, marked, temporary, wrong = set(), set(), "", []
+    synced, marked, written, temporary, wrong = set(), set(), set(), "", []
     for line in log.read_text().splitlines():
         process, operation, at, size, path = line.split(" ", 4)
         if operation == "sync":
@@ -155,6 +155,10 @@ def misordered(log: Path):
             if mark and any(p == process and trace in traces
                             for (p, _), traces in waiting.items()):
                 wrong.append(f"trace {trace} is marked in {path} before its samples are synced")
+            if mark and (path, trace) not in written:
+                wrong.append(f"trace {trace} is marked in {path} before its samples are written")
+            if not mark:
+                written.add((path, trace))
             # Samples that are written after a mark must be on the disk at the end, too.
             waiting.setdefault((process, path), set()).add(-1 if mark else trace)
             if mark:
@@ -202,7 +206,8 @@ NUMBERS = {**OPTIONS, "ranges": "", "a": "-2e-5:2e-4:2", "b": "-3e-4", "c": "4e-
 OTHERS = [(OPTIONS, {key: value}) for key, *values in (
     ("m0", "4041,40,2", "4040,41,2"), ("h0", "-501,30,2", "-500,31,2"), ("tau", "0.004"),
     ("t0", "0.404,0.004,3", "0.4,0.008,3"), ("aperture", "90,90", "80,100"),
-    ("smooth", "window"), ("weight", "none"), ("window", "moveout"), ("mute", "mute.txt"),
+    ("smooth", "window"), ("weight", "none"), ("window", "moveout"), ("search", "coarse"),
+    ("mute", "mute.txt"),
     ("refine", "1"), ("average", "0.004"), ("axis", "x"), ("bad", "skip"), ("passes", "2"))
     for value in values]
 OTHERS += [(OPTIONS, {"m0": "", "h0": "", "positions": "places.txt"})]

@@ -14,7 +14,7 @@ from tests import helpers
 from tests.helpers import program_named
 from tests.sections import traces
 from tests.test_criterion import survey
-from tools.history import runs, tree
+from tools.base import runs, tree
 from tools.verify.sanitize import REPORTED, Session, address_env, address_words
 
 BACKENDS = "seq", "omp"  # of the first and of the last step
@@ -57,8 +57,9 @@ def job(draw, folder):
     consecutive = options.get("t0", "")[:2] != "0:"
     options["passes"] = draw.choice(("", "1", "2", "2") if consecutive else "1")
     options["window"] = draw.choice(("parallel", "moveout") if consecutive else ("parallel",))
-    options["smooth"] = draw.choice(
-        ("", "centre") if options["window"] == "moveout" else ("", "window"))
+    options["smooth"], options["search"] = draw.choice(
+        (("", ""), ("centre", "full")) if options["window"] == "moveout"
+        else (("", ""), ("window", ""), ("", "coarse"), ("window", "coarse")))
     options.update(refine=draw.choice(("", "0", "1")), weight=draw.choice(("", "none")),
                    average=draw.choice(("", "0", "0.012")))
     return [f"{key}={value}" for key, value in options.items() if value]
@@ -67,7 +68,7 @@ def job(draw, folder):
 @pytest.fixture(scope="module")
 def sanitized():
     """The first sequential and the last OpenMP binary."""
-    program, session = program_named("semblance"), Session("jobs", chosen=False)
+    program, session = program_named("semblance"), Session("jobs", sample=False)
     having = [s for s in tree.steps() if s.has(program)]
     folder = session.folder / "asan"
     names = [[folder / s.name / f"semblance-{b}" for s in having if b in s.backends(program)]

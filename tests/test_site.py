@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import ROOT, module
-from tools.history import copies
+from tools.base import copies
 from tools.publish import site
 
 pytest.importorskip("mkdocs")

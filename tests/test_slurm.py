@@ -19,7 +19,7 @@ import pytest
 from tests.helpers import ROOT, TIMEOUT
 from tests.test_cluster import SURVEY
 from tests.test_criterion import survey
-from tools.history import runs, tree
+from tools.base import runs, tree
 from tools.measure import section
 
 NEEDED = "munged slurmctld slurmd sbatch scontrol scancel squeue mpirun".split()

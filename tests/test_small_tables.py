@@ -8,17 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import BUILD, program_named, run
-from tools.history import copies, tree
+from tools.base import copies, tree
 from tools.verify import execute
 
 # program, file, table, its new size, back-ends, cases
 TABLES = [
     ("fluid", "common/fluid/profile_ocl.h", "MAX_PENDING", 2, ["10 ocl"], ["short"]),
-    ("fluid", "steps/11_hybrid/fluid/opencl.c", "MAX_PENDING", 2, ["11 hybrid"], ["short", "calm"]),
-    ("fluid", "steps/11_hybrid/fluid/cuda.cu", "MAX_INTERVALS", 2, ["11 hybrid-cuda-cpu"],
-     ["short", "calm"]),
-    ("fluid", "steps/11_hybrid/fluid/hybrid.c", "MAX_TASKS", 2,
-     ["11 hybrid", "11 hybrid-cuda-cpu"], ["short", "calm"]),
     ("fluid", "steps/10_algorithm/fluid/host.h", "MAX_PLANES", 2,
      ["10 omp", "10 ocl", "10 cuda-cpu"], ["calm", "wide"]),
     ("fluid", "common/cuda/cuda_cpu.c", "QUEUE_MAX", 2, ["10 cuda-cpu"], ["short"]),
@@ -28,8 +23,6 @@ TABLES = [
      ["08 omp", "08 ocl", "08 cuda-cpu"], ["odd", "batch", "power"]),
     ("sandpile", "steps/10_algorithm/sandpile/host.h", "POLL_STEPS", 3,
      ["10 omp", "10 ocl", "10 cuda-cpu"], ["odd", "batch", "power", "lanes"]),
-    ("sandpile", "steps/10_algorithm/sandpile/odometer.h", "UNDO_MAX", 1, ["10 omp"],
-     ["power", "lanes"]),
     ("sandpile", "common/sandpile/main.c", "TRACE_CAPACITY", 3, ["01 omp", "09 omp"], ["odd"]),
     ("gridding", "common/gridding/stack.c", "MAX_SIDE", 64, ["10 omp", "10 ocl"],
      ["short", "reach"]),

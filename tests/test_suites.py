@@ -3,7 +3,7 @@ and failed: verification, planted bugs, random queries, sanitizers, lint.
 
 What takes long is done for a sample: sanitizers for the last step of each program, 40 seconds
 of random queries, 10 seconds of fuzzing. Of the rungs that were not verified here as they are,
-a third of all is drawn; of the planted bugs, some are drawn. With --all (make test-all), all of it.
+five are drawn; of the planted bugs, some are drawn. With --all (make test-all), all of it.
 """
 import os
 import random
@@ -12,7 +12,8 @@ import sys
 
 import pytest
 
-from tools.history import copies, rungs, runs, tree
+from tools.base import copies, runs, tree
+from tools.history import rungs
 
 PROGRAM = pytest.mark.parametrize("program", [
     pytest.param(p.name, marks=pytest.mark.seconds(200 if p.name == "semblance" else 80))
@@ -39,18 +40,18 @@ def inner_rungs():
 
 @pytest.mark.seconds(120)
 def test_verify_rungs(check, everything):
-    """Of the rungs that were not verified as they are, a third of all is drawn; if there are
-    none, one rung. Which were verified is kept in BUILD, so that a few runs verify all."""
+    """Of the rungs that were not verified as they are, five are drawn; if there are none, one
+    rung. Which were verified is kept in BUILD, so that some runs verify all."""
     keys = inner_rungs()
     kept = tree.build() / "verified_rungs"
     verified = set(kept.read_text().split() if kept.exists() else ())
     left = [pair for pair, key in keys.items() if key not in verified]
-    drawn = list(keys) if everything else random.sample(left, min(len(left), -(-len(keys) // 3))) \
+    drawn = list(keys) if everything else random.sample(left, min(len(left), 5)) \
         or random.sample(list(keys), 1)
     for program in tree.programs():
         chosen = [rung for rung, p in drawn if p is program]
         backends = {b for rung in chosen
-                    for b in rungs.patches(rung.step, program)[rung.place - 1].words("Backends")}
+                    for b in rungs.of_step(rung.step, program)[rung.place - 1].words("Backends")}
         failures = len(check.failures)
         if chosen:
             check.command("make", "-s", "verify", "CUDA=last", f"PROGRAM={program.name}",
@@ -118,9 +119,13 @@ def test_variants(check):
     pytest.param(tool, marks=pytest.mark.seconds(seconds)) for tool, seconds in
     (("simulator", 300), ("address", 250), ("threads", 100), ("fuzzer", 30))])
 def test_sanitizer(check, tool, everything):
+    """The slow tools take semblance and one drawn companion."""
     seconds = os.environ.get("FUZZ_SECONDS", "60" if everything else "10")
-    check.module("tools.verify.sanitize", *[] if everything else ["--chosen"], tool,
-                 FUZZ_SECONDS=seconds)
+    first, *companions = [p.name for p in tree.programs()]
+    drawn = {} if everything or tool not in ("simulator", "threads") else {
+        "PROGRAM": f"{first} {random.choice(companions)}"}
+    check.module("tools.verify.sanitize", *[] if everything else ["--sample"], tool,
+                 FUZZ_SECONDS=seconds, **drawn)
 
 
 @pytest.mark.seconds(15)

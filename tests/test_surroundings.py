@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers import BUILD, ROOT, module
-from tools.history import copies, runs, tree
+from tools.base import copies, runs, tree
 
 
 def make(*words, folder=ROOT, **variables):
@@ -35,7 +35,7 @@ def test_blank_in_path(check, monkeypatch):
 
 def test_own_folders(check):
     """Two processes have different folders, which are removed when they end."""
-    code = "from tools.history import runs; p = runs.own_folder('own'); print(p); input()"
+    code = "from tools.base import runs; p = runs.own_folder('own'); print(p); input()"
     two = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, text=True,
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             env=copies.environment(BUILD=BUILD)) for _ in range(2)]

@@ -1,12 +1,13 @@
 """test_survey.py: make survey, on a part of the scored traces."""
 import dataclasses
+import re
 
 import numpy
 import pytest
 
 from tests.helpers import binaries
-from tools.measure import interpolation, survey, synthetic
-from tools.publish import survey as publish
+from tools.measure import synthetic
+from tools.publish import survey
 
 CHANNELS = range(10, 60, 16)
 
@@ -43,34 +44,19 @@ def part(monkeypatch, tmp_path, modelled):
 
 
 @pytest.mark.seconds(10)
-def test_interpolation(check, capsys, part):
-    """The table of make interpolation has the rivals of make survey, and the program's windows."""
-    interpolation.main([])
-    table = [line.split("|")[1:4] for line in capsys.readouterr().out.splitlines()
-             if line.startswith("|")]
-    snr = {name.strip(): float(value) for name, value, _ in table[2:]}
-    of = synthetic.survey(synthetic.line())
-    _, ratio, seed = survey.SURVEYS["noisy"]
-    assert ratio is not None
-    best, _, linear = survey.rivals(of, of.truth + synthetic.noise(of, ratio, seed))
-    for name, value in best, ("linear interpolation after NMO", linear[1]):
-        check(name, abs(snr[name] - value) > 0.051 and f"{snr[name]}, {value}")
-    for window in "parallel", "moveout":
-        found = snr[f"`passes=1 window={window}`"]
-        check(window, found < best[1] + 3 and f"{found}")
-
-
-@pytest.mark.seconds(10)
 def test_bars(check, monkeypatch, capsys, part):
     """The last lines, and the exit status, above and below a bar."""
     for bar, status in (3.0, 0), (40.0, 1):
         monkeypatch.setattr(survey, "BARS", {("noisy", 1): bar})
-        check(f"bar {bar}: status", publish.main([]) != status and "other")
-        line = capsys.readouterr().out.splitlines()[-1]
+        check(f"bar {bar}: status", survey.main([]) != status and "other")
+        line, moveout, coarse = capsys.readouterr().out.splitlines()[-3:]
         check(f"bar {bar}: last line", not line.startswith("noisy, 1 pass: filled ") and line)
         figure = (part / "survey-noisy.svg").read_text()
         check(f"bar {bar}: figure", any(f">{title}<" not in figure for title in (
             "input", "filled", "truth", "4 x (filled - truth)", "best NMO mean")) and "titles")
+        for option, last in ("window=moveout", moveout), ("search=coarse", coarse):
+            check(f"bar {bar}: {option}", not re.match(
+                rf"noisy, 1 pass, {option}: filled \S+ dB \(\S+\) in \S+ s$", last) and last)
         check(f"bar {bar}: told", ("below the bar" in line) != bool(status) and line)
 
 
@@ -81,7 +67,7 @@ def test_rivals(check, modelled):
     t = numpy.sqrt(time ** 2 + (2 * modelled.h / velocity) ** 2)
     u = 70 * (numpy.arange(synthetic.SAMPLES) * synthetic.DT - t[:, None])
     event[:] = (1 - 2 * u ** 2) * numpy.exp(-u ** 2)
-    traces = survey.scored(modelled)[:3]
+    traces = survey.scored_traces(modelled)[:3]
     truth = event[traces, survey.FIRST:survey.LAST]
     mean, coherence, count = survey.nmo_mean(modelled, event, (25, 60), traces)
     check("mean", survey.snr(truth, mean) < 15 and f"{survey.snr(truth, mean)}")

@@ -15,7 +15,7 @@ import pytest
 
 from tests import systems
 from tests.helpers import TIMEOUT
-from tools.history import tree
+from tools.base import tree
 
 # A Debian of shell scripts: `available` and `installed` list its packages; install fails for
 # those in `broken`.
@@ -33,7 +33,6 @@ for p; do
 done
 for p; do case $p in -*|install) ;; *) echo "$p" >>installed ;; esac; done""",
     "id": "echo 0",
-    "ruff": ":",
 }
 REQUIRED = "gcc make libc6-dev python3 python3-numpy libpng-dev libfftw3-dev"
 
@@ -55,8 +54,7 @@ def run_setup(system: Path, *words: str, available: str, broken: str = "",
     """Runs setup.sh. Returns what it prints, and the packages that are installed then."""
     (system / "available").write_text(available.replace(" ", "\n") + "\n")
     (system / "broken").write_text(broken + "\n")
-    env = {**os.environ, "PATH": f"{system}/bin:{os.environ['PATH']}",
-           "XDG_CACHE_HOME": str(system / "cache")}
+    env = {**os.environ, "PATH": f"{system}/bin:{os.environ['PATH']}"}
     done = subprocess.run(["sh", str(tree.ROOT / "setup.sh"), *words], cwd=system, env=env,
                           capture_output=True, text=True, timeout=TIMEOUT)
     assert (done.returncode != 0) == fails, done.stdout + done.stderr
@@ -117,28 +115,6 @@ def test_words_in_any_order(system: Path) -> None:
     assert run_setup(system, "--list", available=every)[0] == ""
 
 
-@pytest.mark.skipif(shutil.which("ruff") is not None, reason="ruff is in PATH")
-def test_ruff(system: Path) -> None:
-    """As a package, or else from npm; a command that is there already is enough."""
-    missing = "missing: ruff: lint"
-    assert missing not in run_setup(system, "--list", "test", available="make", fails=True)[0]
-    (system / "bin" / "ruff").unlink()
-    npm = system / "bin" / "npm"
-    npm.write_text("#!/bin/sh\nmkdir -p cache/optimization-history-ruff/node_modules\n")
-    npm.chmod(0o755)
-    for available, installs in (f"{REQUIRED} ruff", "ruff"), (REQUIRED, ""):
-        assert missing in run_setup(system, "--list", "test", available=available, fails=True)[0]
-        _, packages = run_setup(system, "test", available=available)
-        assert packages == {*REQUIRED.split(), *installs.split()}
-        assert (system / "cache").exists() != bool(installs)
-        (system / "installed").write_text("")
-    assert missing not in run_setup(system, "--list", "test", available=REQUIRED, fails=True)[0]
-    npm.write_text("#!/bin/sh\nexit 1\n")
-    shutil.rmtree(system / "cache")
-    output, _ = run_setup(system, "test", available=REQUIRED)
-    assert "could not install ruff" in output
-
-
 @pytest.mark.parametrize("awk", ["gawk", "mawk", "busybox awk", "original-awk"])
 def test_embedded_text_is_the_same(tmp_path: Path, awk: str) -> None:
     """The C array has the lines of the kernel, whichever awk writes it."""
@@ -160,7 +136,7 @@ def test_embedded_text_is_the_same(tmp_path: Path, awk: str) -> None:
 
 def test_jobs_without_nproc(tmp_path: Path) -> None:
     """Where no command tells the number of processors, make runs one job, not all at once."""
-    for name in ("sh", "gcc", "sed", "grep", "echo", "true", "printf"):
+    for name in ("sh", "gcc", "sed", "grep", "tr", "echo", "true", "printf"):
         (tmp_path / name).symlink_to(shutil.which(name) or f"/bin/{name}")
     env = {"PATH": str(tmp_path)}
     for words, expected in ((), "1"), (("JOBS=3",), "3"):

@@ -11,7 +11,7 @@ import numpy
 import pytest
 
 from tests.helpers import TIMEOUT, binaries, printed, trace
-from tools.history import runs
+from tools.base import runs
 
 NS, DT, TRACES = 120, 4000, 9
 RANGES = {"a": (-1e-4, 2e-4, 3), "b": (-2e-4, 1e-4, 5), "c": (-1e-7, 3e-7, 4),

@@ -14,7 +14,8 @@ import pytest
 
 from tests import mutants
 from tests.helpers import ROOT
-from tools.history import rungs, runs, same_code, tree
+from tools.base import runs, tree
+from tools.history import rungs
 from tools.measure import item, variants
 from tools.verify import coverage, execute, matrix, queries, random_queries, sanitize
 
@@ -481,7 +482,7 @@ def test_variety(check, tmp_path):
 
 @pytest.fixture(name="session")
 def session_in_a_folder(fake):
-    return sanitize.Session("verifier", chosen=True)
+    return sanitize.Session("verifier", sample=True)
 
 
 @pytest.mark.parametrize(("script", "good"), [
@@ -495,9 +496,9 @@ def test_sanitized_run(session, capsys, script, good):
 
 
 def test_sanitized_session(check, session, fake):
-    session.planted("tool", "found it", ["/bin/sh", "-c", "echo nothing"])
+    session.check_fault("tool", "found it", ["/bin/sh", "-c", "echo nothing"])
     check.equal("a fault that is not found", (session.passed, session.failed), (0, 1))
-    session.planted("tool", "found it", ["/bin/sh", "-c", "echo found it >&2; exit 1"])
+    session.check_fault("tool", "found it", ["/bin/sh", "-c", "echo found it >&2; exit 1"])
     check.equal("a fault that is found", (session.passed, session.failed), (1, 1))
     check.equal("no binaries", list(session.binaries(fake.folder / "none", ["omp"])), [])
     check.equal("no binaries: counted", (session.passed, session.failed), (1, 2))
@@ -512,19 +513,19 @@ def test_oclgrind(fake, session, script, good):
     assert sanitize.oclgrind(session, session.folder / "log.txt", ["/bin/true"])[0] == good
 
 
-# ---- coverage, machine code, planted bugs ------------------------------------------------------
+# ---- coverage, planted bugs ------------------------------------------------------
 
 
 def test_coverage(check, monkeypatch, capsys, fake):
-    path = STEPS["00"].folder / "semblance" / "body.h"
-    name = str(path.relative_to(tree.ROOT))
-    for counts, expected in (({5: 1, 6: 3}, (2, 0)), ({5: 1, 6: 0}, (1, 1)), ({}, (0, 0))):
-        monkeypatch.setattr(coverage, "FILES", ("body.h",))
-        monkeypatch.setattr(coverage, "counted", lambda build, c=counts: {name: c})
-        check.equal(f"{counts}", coverage.report(fake.folder, [STEPS["00"]], [SEMBLANCE]), expected)
-    check("named", f"{name}:6: never executed" not in (text := capsys.readouterr().out) and text)
-    monkeypatch.setattr(coverage, "counted", lambda build: {})
-    check.equal("not compiled", coverage.report(fake.folder, [STEPS["00"]], [SEMBLANCE]), (0, 1))
+    name = "steps/00_sequential/semblance/body.h"
+    for missing, expected in ("100%", (17, 0)), ("94%   6", (16, 1)):
+        fake.script("bin/gcovr", f"#!/bin/sh\necho '{name}  17  {expected[0]}  {missing}'\n"
+                    f"echo 'TOTAL    17    {expected[0]}   90%'\n")
+        check.equal(missing, coverage.report(fake.folder, [STEPS["00"]], [SEMBLANCE]), expected)
+    check("named", f"{name}: never executed: 6" not in (text := capsys.readouterr().out) and text)
+    fake.script("bin/gcovr", "#!/bin/sh\nexit 1\n")
+    with pytest.raises(SystemExit):
+        coverage.report(fake.folder, [STEPS["00"]], [SEMBLANCE])
     monkeypatch.setattr(queries, "drawn", lambda *words: queries.Query(OTHER))
     for what, failed in (("pass", 0), ("status = 3", 1)):
         fake.binary("01", "omp", what)
@@ -534,26 +535,13 @@ def test_coverage(check, monkeypatch, capsys, fake):
                                            fake.folder / "c"), failed)
 
 
-def test_code_that_cannot_be_read(monkeypatch, tmp_path):
-    """Two objects that objdump cannot read are not the same."""
-    (tmp_path / "a.c").write_text("int a;\n")
-    unit = same_code.Compilation("a.c", ("gcc",))
-    assert same_code.compiled(unit, tmp_path)
-    monkeypatch.setattr(same_code, "output", lambda command, folder: "" if command[0] == "gcc"
-                        else None)
-    assert same_code.compiled(unit, tmp_path) is None
-
-
 class Copy:
     """A copy of the tree in which a planted bug is a binary of Fake."""
-    problem = built = None
+    built = None
 
     def __init__(self, fake, *_, **__):
         self.folder = fake.folder / "copy"
         self.binary = lambda program, step, backend: step.binary(program, backend)
-
-    def apply(self, patch):
-        return self.problem
 
     def make(self, *binaries, words=()):
         return self.built
@@ -574,6 +562,7 @@ def test_planted_bugs(check, fake, program, monkeypatch, capsys, tmp_path):
 
     bug, needs = planted_bug("bug"), planted_bug("needs", "Needs: avx512\n")
     monkeypatch.setattr(mutants.copies, "Copy", lambda *a, **k: Copy(fake))
+    monkeypatch.setattr(mutants.patches, "apply", lambda path, folder: None)
 
     def tried(planted, what, expected, pattern, controls=False):
         fake.binary("01", "omp", what, f"{LAST} and {BOTH}")
@@ -592,8 +581,8 @@ def test_planted_bugs(check, fake, program, monkeypatch, capsys, tmp_path):
     tried(needs, "pass", (0, 1), "SURVIVES")
     monkeypatch.setattr(Copy, "built", "error")
     tried(bug, "status = 3", (0, 1), "does not compile: error")
-    monkeypatch.setattr(Copy, "problem", "hunk")
-    tried(bug, "status = 3", (0, 1), "the patch does not apply: hunk")
+    monkeypatch.setattr(mutants.patches, "apply", lambda path, folder: "hunk")
+    tried(bug, "status = 3", (0, 1), "hunk")
     with pytest.raises(SystemExit, match="Needs: wrong value"):
         planted_bug("wrong", "Needs: luck\n")
 

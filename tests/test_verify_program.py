@@ -14,8 +14,7 @@ F4, F8, I4, U1 = (partial(numpy.array, dtype=t) for t in ("<f4", "<f8", "<i4", "
 NAN, INF = numpy.nan, numpy.inf
 LOW, HIGH = numpy.iinfo("i4").min, numpy.iinfo("i4").max
 LARGEST = numpy.finfo("f8").max
-ANY_BUDGET = ("1e300", "1e300 norm=l1", "1e300 norm=l2", "1e300 relative=1", "0 norm=bytes",
-              "1e300 norm=l1 relative=1", "1e300 norm=l2 relative=1")
+ANY_BUDGET = "1e300", "0 norm=bytes"
 
 
 @pytest.fixture
@@ -43,7 +42,7 @@ def judge(tmp_path, verify):
 @pytest.mark.parametrize("array", [F4([1, -2, 3e38]), F8([1, -2, 1e308]), I4([1, -2, HIGH]),
                                    U1([0, 255])], ids=lambda a: str(a.dtype))
 def test_equal(judge, array):
-    for arguments in "0", "0 norm=l2", "0 norm=l1 relative=1", "0 norm=bytes":
+    for arguments in "0", "0 norm=bytes":
         assert judge(array, array, arguments)[0] == 0
 
 
@@ -54,30 +53,16 @@ NORM_R, NORM_C = F8([1, -3, 0]), F8([4, 1, 0])
 @pytest.mark.parametrize("reference, candidate, passes, fails", [
     (R, C, "0.50001", "0.49999999999999994"),
     (R, C, "0.5", "0"),
-    (R, C, "0.75 norm=l1", "0.7499 norm=l1"),
-    (R, C, "0.5591 norm=l2", "0.5590 norm=l2"),
-    (R, C, "0.125 relative=1", "0.1249 relative=1"),
     # Differences of unsigned integers, and beyond the range of int32, are exact.
     (U1([1]), U1([255]), "254", "253"),
     (I4([LOW]), I4([HIGH]), "4294967295", "4294967294"),
-    # The norms: the distance, and the norm of the reference.
-    (NORM_R, NORM_C, "4", "3.9999999999999"),
-    (NORM_R, NORM_C, "1.3333333333334 relative=1", "1.3333333333333 relative=1"),
-    (NORM_R, NORM_C, "7 norm=l1", "6.9999999999999 norm=l1"),
-    (NORM_R, NORM_C, "1.75 norm=l1 relative=1", "1.7499999999999 norm=l1 relative=1"),
-    (NORM_R, NORM_C, "5.00000000000005 norm=l2", "4.99999999999995 norm=l2"),
-    # Differences whose squares underflow or overflow.
-    (F8([0, 0]), F8([3e-200, 4e-200]), "5.00000000000005e-200 norm=l2",
-     "4.99999999999995e-200 norm=l2"),
-    (F8([0, 0]), F8([3e200, 4e200]), "5.00000000000005e200 norm=l2",
-     "4.99999999999995e200 norm=l2")])
+    (NORM_R, NORM_C, "4", "3.9999999999999")])
 def test_around_the_budget(judge, reference, candidate, passes, fails):
     assert judge(reference, candidate, passes)[0] == 0
     assert judge(reference, candidate, fails)[0] == 1
 
 
 @pytest.mark.parametrize("norm, printed", [("max", "[1] reference -3, candidate 1"),
-                                           ("l2", "[1] reference -3, candidate 1"),
                                            ("bytes", "[0] reference 1, candidate 4")])
 def test_worst_element(judge, norm, printed):
     assert f"worst   {printed}\n" in judge(NORM_R, NORM_C, f"0 norm={norm}")[1]
@@ -115,10 +100,10 @@ def test_not_finite(judge, reference, candidate, worst, arguments):
 def test_infinity(judge):
     """inf - inf is NaN; equal bits are equal; a difference may be infinite."""
     infinite = F8([1, INF])
-    for arguments, status in ("1e300", 1), ("1e300 norm=l2", 1), ("0 norm=bytes", 0):
+    for arguments, status in ("1e300", 1), ("0 norm=bytes", 0):
         assert judge(infinite, infinite, arguments)[0] == status
     assert judge(infinite, F8([1, -INF]), "1e300")[0] == 1
-    status, output = judge(F8([-LARGEST, 0]), F8([LARGEST, 0]), "1e300 norm=l2")
+    status, output = judge(F8([-LARGEST, 0]), F8([LARGEST, 0]), "1e300")
     assert status == 1 and "value   inf\n" in output
 
 
@@ -162,15 +147,13 @@ def test_unreadable_files(judge, verify, tmp_path):
 
 
 def test_arguments(judge, verify):
-    array, zero = F4([1, 2, 3]), F4([0, 0])
-    for bad in ("-1", "nan", "inf", "1x", "", "1 norm=l3", "1 relative=2", "1 nrom=l2",
-                "1 norm=", "1 0", "1e400", "1 norm=l2 norm=l1", "0 norm=bytes relative=1"):
+    array = F4([1, 2, 3])
+    for bad in ("-1", "nan", "inf", "1x", "", "1 norm=l2", "1 nrom=max",
+                "1 norm=", "1 0", "1e400", "1 norm=max norm=bytes"):
         status, output = judge(array, array, bad)
         assert status == 1 and output.startswith("verify: ") and output.count("\n") == 1
     assert verify("r.npy", "c.npy", "") == (
         1, "verify: budget=: expected a number, 0 or more\n")
-    assert judge(zero, zero, "1 relative=1") == (
-        1, "verify: relative=1: the norm of r.npy is 0: expected a positive number\n")
     status, output = verify()
     assert status == 1 and "verify reference.npy candidate.npy budget" in output
     assert verify("help")[0] == verify("--help")[0] == 0

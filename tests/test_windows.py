@@ -40,7 +40,7 @@ def test_each_window(check, tmp_path, built, everything, samples):
     """One sample is searched by other instances than many."""
     rng = random.Random("windows")
     job = jobs.draw(rng, window="parallel", smooth="window", t0="one", tau=0, size="long", **PLAIN)
-    # The values of D move the arrivals by some samples: blocks are then faster than knots.
+    # The values of D move the arrivals by some samples.
     assert job.rows
     values = job.rows[0].values
     wide = [(p0, p0 + 9 * (p1 - p0 + 1e-7), 5) for p0, p1, n in values[3:4]]
@@ -87,7 +87,7 @@ def after_burst(job, folder, count):
         a = section_search.Aperture(about.traces.m[near] - m, about.traces.h[near] - h,
                                     about.traces.samples[near], rate)
         for k in range(count):
-            tuples = oracle.grid(about.ranges_at(h, k / rate))
+            tuples = section_search.grid(about.ranges_at(h, k / rate))
             x = section_search.arrivals(a, numpy.full(len(tuples), k / rate), tuples, True).x
             good.append(not near.any() or x.min() > BURST + about.half + 2)
     return numpy.array(good).reshape(len(about.places), count)
