@@ -8,14 +8,12 @@ Traces, events and curves are computed with the formulas and numbers of data/sem
 """
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import theme
 from matplotlib.patches import Rectangle
 
-FOLDER = Path(__file__).resolve().parent
 M0, H0 = 4120.0, -480.0  # the output point, m
 Values = Any  # a number or an array of them
 
@@ -82,7 +80,7 @@ def geometry() -> None:
     right.set(xlabel="midpoint m (metres)", ylabel="half-offset h (metres)", ylim=(-612, -345))
     right.legend(loc="upper left", ncols=2, fontsize=9, handletextpad=0.3, columnspacing=1)
     right.set_title("All traces of sets 1 to 3, one dot each")
-    theme.save(fig, FOLDER / "semblance-00-geometry.svg",
+    theme.save(fig, "semblance-00-geometry.svg",
                "Left: a source and a receiver on the surface, the ray that a reflector sends from "
                "one to the other, the midpoint between them and the half-offset. Right: the 116 "
                "traces of sets 1 to 3 by midpoint and half-offset, around the output point; dm and "
@@ -138,7 +136,7 @@ def gather() -> None:
         axes.set_title(f"Windows, {name} point:\nsemblance {semblance(windows):.2f}")
     a.set_ylabel("sample of the window")
     a.text(0.15, 0, "8 equal\nwindows", color=theme.A, fontsize=9, ha="center", va="center")
-    theme.save(fig, FOLDER / "semblance-00-gather.svg",
+    theme.save(fig, "semblance-00-gather.svg",
                "Left: traces side by side with a gap, and two curves through the output sample in "
                "the gap; the first follows the reflection, the second does not. Middle: the "
                "windows along the first curve are almost equal. Right: the windows along the "
@@ -172,7 +170,7 @@ def parameters() -> None:
     axes[0].legend(loc="upper left", fontsize=9, borderpad=0, labelspacing=0.2)
     axes[0].set_ylim(0.92, 0.695)
     axes[4].text(0, 0.905, "at dh = 200 metres", ha="center", fontsize=9, color=theme.GREY)
-    theme.save(fig, FOLDER / "semblance-00-parameters.svg",
+    theme.save(fig, "semblance-00-parameters.svg",
                "Five graphs of the traveltime, one for each parameter, with a small, a middle and "
                "a large value. A and B change the slope of the curve along midpoint and half-"
                "offset, C and D its curvature, and E how the slope along the midpoint changes with "
@@ -214,7 +212,7 @@ def loops() -> None:
         else:
             ax.text(x + 0.5, -0.15, "1", ha="center", va="center", fontsize=9)
     ax.text(4.75, -0.15, "pieces of work", ha="right", va="center", fontweight="bold")
-    theme.save(fig, FOLDER / "semblance-00-loops.svg",
+    theme.save(fig, "semblance-00-loops.svg",
                "The eight nested loops of a search: samples t0, A, B, C, D, E, traces, and samples "
                "of the window. Step 00 distributes none of them. Step 01, and step 02 on all its "
                "back-ends, distribute the loop over A, 20 pieces of work; the steps 03 to 07 "

@@ -7,11 +7,8 @@ The visits are those of build/semblance-count in=build/data/semblance/paper.su s
 """
 from __future__ import annotations
 
-from pathlib import Path
-
 import theme
 
-FOLDER = Path(__file__).resolve().parent
 # Million visits of each value of A, of -0.1, -0.09 .. 0.09 s/m in set 1.
 SET1 = [0.32] * 9 + [18.56, 18.56, 18.56, 17.92, 15.36] + [0.32] * 6
 SET2 = [18.56] * 20
@@ -56,7 +53,7 @@ def main() -> None:
         ax.set(yticks=(0, 1), yticklabels=("thread 0", "thread 1"), ylim=(1.5, -0.5),
                xlim=(0, 76), xlabel="million visits, one after the other")
         ax.set_title(f"Set 1, {schedule}: {longest:.1f} of {sum(SET1):.1f} million")
-    theme.save(fig, FOLDER / "semblance-01-balance.svg",
+    theme.save(fig, "semblance-01-balance.svg",
                "Top: million visits of each of the 20 values of A. In set 1 five neighbouring "
                "values have 15 to 19 million and all others 0.3 million; in set 2 all have 18.6 "
                "million. Bottom: two threads share set 1. With a static schedule one thread gets "

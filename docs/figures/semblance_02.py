@@ -6,12 +6,11 @@ One row per command, in the order of opencl.c. The sizes are those of set 2.
 """
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import theme
 
-OUT = Path(__file__).resolve().parent / "semblance-02-device.svg"
+OUT = "semblance-02-device.svg"
 TRACES, SAMPLES, PITCH, PARTS = 116, 2502, 2562, 20 * 20
 
 # (host array, command, when, device buffer, direction: 1 to the device, -1 to the host)

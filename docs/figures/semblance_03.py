@@ -12,13 +12,11 @@ all warps of a search, if dimensions 0, 1 and 2 of the range stand for the three
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import theme
 
-FOLDER = Path(__file__).resolve().parent
 N = 20  # values of each parameter in set 2
 WARP, SECTOR = 32, 8  # work-items of a warp; floats of a sector
 
@@ -112,7 +110,7 @@ def work_items() -> None:
                 arrowprops={"arrowstyle": "<->", "color": theme.INK, "lw": 0.8, "shrinkA": 0,
                             "shrinkB": 0})
     ax.text(x0 + 11.5 * 0.34, -2.85, "20 B x 20 C = 400 results apart", ha="center", fontsize=8.3)
-    theme.save(fig, FOLDER / "semblance-03-work-items.svg",
+    theme.save(fig, "semblance-03-work-items.svg",
                "Left: in step 02 a work-item searches one column of the plane of A and B, 160,000 "
                "points, and writes 20 neighboring results. Right: in step 03 a work-item searches "
                "one cell of the cube of A, B and C, 400 points, and writes one result; "
@@ -195,7 +193,7 @@ def coalescing() -> None:
     ax.text(0, -3.75, "Each box is one sector: 32 bytes, 8 elements. Colored: what the 32 "
             "work-items of a warp read with one load.", fontsize=8.5, color=theme.GREY,
             va="center")
-    theme.save(fig, FOLDER / "semblance-03-coalescing.svg",
+    theme.save(fig, "semblance-03-coalescing.svg",
                "Four rows of memory, divided into sectors of 8 elements. 32 work-items that read "
                "consecutive elements touch 4 sectors. In step 03, the work-items of a warp read 16 "
                "samples of one trace in 4 sectors. Work-items that read every eighth element touch "

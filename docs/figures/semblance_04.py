@@ -7,12 +7,11 @@ piece, and how often each line would have to be computed.
 """
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import theme
 
-OUT = Path(__file__).resolve().parent / "semblance-04-inline.svg"
+OUT = "semblance-04-inline.svg"
 TRACE, PART, VISIT, SAMPLE = theme.C, theme.A, theme.GREY, theme.B
 
 # (left, bottom, width, height, name, what the function computes)

@@ -8,12 +8,10 @@ are those of tools/measure/count_semblance.c.
 """
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import theme
 
-FIGURES = Path(__file__).resolve().parent
 TRACES, PARTS, POINTS, WINDOW = 116, 20 ** 3, 20 ** 5, 5  # of set 2
 STORED = (0.20, 0.62, 1.00, 0.86, 0.34, -0.10)
 FRACTION = 0.35
@@ -80,7 +78,7 @@ def main() -> None:
     fig, (left, right) = theme.figure(10.4, 3.6, ncols=2, width_ratios=(1, 1.5))
     interpolation(left)
     levels(right)
-    theme.save(fig, FIGURES / "semblance-05-algebra.svg",
+    theme.save(fig, "semblance-05-algebra.svg",
                "Left: for tau = 2, five window samples lie between six stored samples, all at "
                "the same fraction weight1. Right: how often each quantity is computed in step "
                "04 and in step 05. dm and dh move from 371.2 million visits to 116 traces, "

@@ -6,12 +6,11 @@ Left: where they are on a GPU. Right: where they are on a CPU. The sizes are tho
 """
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import theme
 
-OUT = Path(__file__).resolve().parent / "semblance-06-memories.svg"
+OUT = "semblance-06-memories.svg"
 
 
 def box(ax: Any, left: float, bottom: float, width: float, height: float, edge: str,

@@ -9,12 +9,11 @@ visit of a window of 5 executes, counted by Callgrind (make instructions).
 """
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import theme
 
-OUT = Path(__file__).resolve().parent / "semblance-07-registers.svg"
+OUT = "semblance-07-registers.svg"
 REGISTER, MEMORY, LOCAL = theme.A, theme.B, theme.C
 COLUMNS = ("step 06", "rung 1: den is one number", "step 07: num in local memory")
 

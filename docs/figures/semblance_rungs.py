@@ -8,16 +8,14 @@ semblance-roofline.svg: floating-point operations per second against operations 
 a visit reads. The operations per visit (window of 5) are counted in the source; the lesson of
 step 05 has them for each of its rungs. The bytes are those that step.mk of each step declares;
 from 05.4 on the entry of a trace has 4 bytes less, and from 05.8 on a value of t2_abc is read.
+MACHINE is not the reference machine, on which the rungs have not been measured.
 """
 from __future__ import annotations
 
-import csv
-from pathlib import Path
-
 import theme
 
-ROOT = Path(__file__).resolve().parents[2]
-MACHINE, NAME = "Intel-R-Xeon-R-Processor-family-6h-model-A7h-2-cores", "Intel Xeon, 2 cores"
+MACHINE = "Intel-R-Xeon-R-Processor-family-6h-model-A7h-2-cores"
+NAME = theme.machine_name(MACHINE)
 SERIES = {"omp": ("OpenMP, 2 threads", theme.A), "ocl": ("OpenCL on the same cores", theme.B)}
 VISITS = 92.8e6  # of a quarter of set 2
 OPERATIONS = {"05.1": 79, "05.2": 55, "05.3": 56, "05.4": 48, "05.5": 47, "05.6": 46, "05.7": 46,
@@ -25,14 +23,10 @@ OPERATIONS = {"05.1": 79, "05.2": 55, "05.3": 56, "05.4": 48, "05.5": 47, "05.6"
 Row = dict[str, str]
 
 
-def rows(kind: str) -> list[Row]:
-    with open(ROOT / "results" / f"{MACHINE}{kind}.csv", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def measured() -> dict[str, dict[str, Row]]:
     """{rung, or step without rungs: {back-end: its row}}, in the order of the history."""
-    of_set = [r for r in rows("") if (r["program"], r["set"]) == ("semblance", "quarter")]
+    of_set = [r for r in theme.measured(MACHINE)
+              if (r["program"], r["set"]) == ("semblance", "quarter")]
     names = {r["step"] for r in of_set}
     cut = {name[:2] for name in names if "." in name}
     found: dict[str, dict[str, Row]] = {}
@@ -72,17 +66,19 @@ def draw_rungs(found: dict[str, dict[str, Row]]) -> None:
     ax.set_yticks([0.5, 1, 2, 4, 8], labels=["0.5", "1", "2", "4", "8"])
     ax.minorticks_off()
     ax.set_xticks(range(len(places)), labels=places, rotation=90)
-    ax.set(ylabel="speed relative to step 00", xlabel="rung, or step without rungs")
+    ax.set(ylabel="speed relative to step 00", xlabel="rung, or step without rungs",
+           title=f"semblance, a quarter of set 2, {NAME}")
     ax.legend(loc="upper left", fontsize=8.3)
     best = max(float(r["over_first"] or 0) for of in found.values() for r in of.values())
-    theme.save(fig, ROOT / "docs" / "figures" / "semblance-rungs.svg",
+    theme.save(fig, "semblance-rungs.svg",
                "The speed of semblance relative to step 00 after each rung of steps 01 to 07, in "
                f"a quarter of set 2 ({NAME}): it rises from 1 to at most {best:.1f}. Most of it "
                "is gained by rungs 05.1, 05.2 and 05.4, and rung 07.1 loses a part.")
 
 
 def draw_roofline(found: dict[str, dict[str, Row]]) -> None:
-    peaks = {r["ceiling"]: float(r["value"]) for r in rows("-ceilings") if r["threads"] == "2"}
+    peaks = {r["ceiling"]: float(r["value"]) for r in theme.measured(MACHINE, "-ceilings")
+             if r["threads"] == "2"}
     fig, ax = theme.figure(7.6, 3.8)
     x = [0.5, peaks["fma"] / peaks["l1"], 4]
     ax.plot(x, [peaks["l1"] * x[0], peaks["fma"], peaks["fma"]], color=theme.INK, linewidth=1.4)
@@ -95,17 +91,19 @@ def draw_roofline(found: dict[str, dict[str, Row]]) -> None:
                   for place, of in found.items() if backend in of]
         ax.plot([p[1] for p in points], [p[2] for p in points], "o-", color=color, linewidth=0.7,
                 markersize=4, label=label)
-        for place in ("04", "05.1", "05.2", "05.4", "05.9") if backend == "ocl" else ("03", "06"):
+        for place in (("02.4", "04", "05.1", "05.2", "05.4", "05.9") if backend == "ocl" else
+                      ("01.3", "01.4", "06")):
             u, v = next((u, v) for name, u, v in points if name == place)
             ax.annotate(place, (u, v), xytext=(4, 4 if backend == "ocl" else -9),
                         textcoords="offset points", fontsize=8.3, color=color)
-    ax.set(xscale="log", yscale="log", xlim=(0.5, 4), ylim=(4, 1200))
+    ax.set(xscale="log", yscale="log", xlim=(0.5, 4), ylim=(3.5, 700))
     ax.set_xticks([0.5, 1, 2, 4], labels=["0.5", "1", "2", "4"])
     ax.set_yticks([10, 100, 1000], labels=["10", "100", "1000"])
     ax.minorticks_off()
-    ax.set(xlabel="floating-point operations per byte read", ylabel="GFLOP/s")
+    ax.set(xlabel="floating-point operations per byte read", ylabel="GFLOP/s",
+           title=f"semblance, a quarter of set 2, {NAME}")
     ax.legend(loc="lower left", fontsize=8.3)
-    theme.save(fig, ROOT / "docs" / "figures" / "semblance-roofline.svg",
+    theme.save(fig, "semblance-roofline.svg",
                "Roofline: floating-point operations per second against operations per byte that a "
                f"visit reads, for each rung of semblance ({NAME}). All rungs are far below both "
                "the peak of arithmetic and the bandwidth of the L1 cache.")

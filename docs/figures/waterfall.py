@@ -1,6 +1,6 @@
-"""Draw the speed of every step of a program relative to step 00, from results/MACHINE.csv.
+"""Draw the speed of every step of semblance relative to step 00 on the reference machine.
 
-    python3 docs/figures/waterfall.py --program semblance --set 2
+    python3 docs/figures/waterfall.py
 
 One bar per step and back-end, on a logarithmic scale. Steps 00 to 09 execute the operations
 of the reference (blue: OpenMP, orange: OpenCL on the CPU). Step 10 avoids operations, and
@@ -8,37 +8,22 @@ how many depends on the data, so its bars are outlined.
 """
 from __future__ import annotations
 
-import argparse
-import csv
-from pathlib import Path
-
 import theme
 
-ROOT = Path(__file__).resolve().parents[2]
+SET = "2"
 SERIES = {"omp": ("OpenMP, 2 threads", theme.A), "ocl": ("OpenCL on the same 2 cores", theme.B)}
 NAMES = {"00": "00 sequential", "01": "01 OpenMP", "02": "02 OpenCL 1-D", "03": "03 OpenCL 3-D",
          "04": "04 inline", "05": "05 algebra", "06": "06 constant memory", "07": "07 registers",
          "08": "08 vectors", "09": "09 blocking", "10": "10 algorithm"}
 
 
-def speedups(machine: str, program: str, chosen: str) -> dict[tuple[str, str], float]:
-    """{(step number, back-end): speedup over step 00} of one program and set."""
-    with open(ROOT / "results" / f"{machine}.csv", encoding="utf-8") as file:
-        return {(row["step"][:2], row["backend"]): float(row["over_first"])
-                for row in csv.DictReader(file)
-                if row["program"] == program and row["set"] == chosen and row["over_first"]
-                and row["backend"] in SERIES and "/" not in row["step"]}
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--machine", default="AMD-EPYC-family-19h-model-11h-2-cores")
-    parser.add_argument("--program", default="semblance")
-    parser.add_argument("--set", default="2", dest="chosen")
-    options = parser.parse_args()
-
-    found = speedups(options.machine, options.program, options.chosen)
+    machine = theme.reference("cpu")
+    # {(step number, back-end): speedup over step 00}
+    found = {(row["step"][:2], row["backend"]): float(row["over_first"])
+             for row in theme.measured(machine)
+             if (row["program"], row["set"]) == ("semblance", SET) and row["over_first"]
+             and row["backend"] in SERIES and "/" not in row["step"] and "." not in row["step"]}
     steps = [number for number in NAMES if number == "00"
              or any((number, backend) in found for backend in SERIES)]
     fig, ax = theme.figure(7.6, 4.2)
@@ -63,12 +48,12 @@ def main() -> None:
     ax.minorticks_off()
     ax.set(xlim=(0.8, 40000), ylim=(-0.6, len(steps) - 0.4),
            yticks=range(len(steps)), yticklabels=[NAMES[n] for n in reversed(steps)],
-           xlabel=f"speed of the computation relative to step 00 ({options.program}, set "
-                  f"{options.chosen}; logarithmic)")
+           xlabel="speed of the computation relative to step 00 (logarithmic)",
+           title=f"semblance, set {SET}, {theme.machine_name(machine)}")
     ax.legend(loc="upper right", bbox_to_anchor=(1, 1), fontsize=8.3)
     best = max(found.values())
-    theme.save(fig, ROOT / "docs" / "figures" / f"waterfall-{options.program}.svg",
-               f"Bars: the speed of each step of {options.program} relative to step 00, on a "
+    theme.save(fig, "waterfall-semblance.svg",
+               "Bars: the speed of each step of semblance relative to step 00, on a "
                f"logarithmic scale, from 1 to {best:.0f}. Step 10 is outlined because it "
                "computes less, depending on the data.")
 
