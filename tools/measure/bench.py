@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import math
 import os
 import random
 import shutil
@@ -280,9 +281,11 @@ class Session:
         return partners(self.items)
 
     def spread(self) -> float:
-        """The A/A spread."""
-        return verdict.spread_of([verdict.compare(second.seconds(), item.seconds())
-                                  for item, second in self.pairs])
+        """The A/A spread; infinite, so that no difference is real, if no repetition has
+        both times of a pair."""
+        known = [verdict.compare(second.seconds(), item.seconds())
+                 for item, second in self.pairs if common(item, second)]
+        return verdict.spread_of(known) if known else math.inf
 
     def repetition_seconds(self) -> float:
         """How long a repetition with all items takes."""
@@ -321,7 +324,7 @@ class Session:
         head = ["step", "back-end", "init", "run mean", "sd", "median", "process",
                 "CPU %", "over the step before", "over 00", "of the peak", "mark"]
         print(runs.table([head, *map(printed_row, rows)]), flush=True)
-        return rows, [aa_row(*pair, about) for pair in self.pairs]
+        return rows, [aa_row(*pair, about) for pair in self.pairs if common(*pair)]
 
 
 # ---- the command ----------------------------------------------------------------------
