@@ -1,9 +1,8 @@
 """ceilings.py - make ceilings: the peaks of this machine, and how near a run came to them.
 
-Runs BUILD/ceilings with each number of threads (1, 2, 4 .. all), BUILD/ceilings-cuda if there
-is a GPU, and BUILD/pingpong, the cost of a message between two ranks, if there is MPI;
-writes results/MACHINE-ceilings.csv. Of several repetitions the best rate and the least
-latency count: other processes make them worse, never better.
+Runs BUILD/ceilings with each number of threads (1, 2, 4 .. all), and BUILD/ceilings-cuda if
+there is a GPU; writes results/MACHINE-ceilings.csv. Of several repetitions the best counts:
+other processes make a rate worse, never better.
 
 roofline() compares a measured time with them. step.mk declares what a step does, in units
 that BUILD/PROGRAM-count counts for a query:
