@@ -226,7 +226,8 @@ def test_repetitions(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     check.equal("marks a loss", [r["mark"] for r in rows], ["", "", "slower"])
 
     session = session_of([Invented(steps[0], "seq", 1.0), Invented(steps[1], "omp", 0.5)])
-    session.pairs[0][0].cpu, session.pairs[0][1].cpu = [100] + [60] * 99, [60] + [100] * 99
+    pair: Any = session.pairs[0]
+    pair[0].cpu, pair[1].cpu = [100] + [60] * 99, [60] + [100] * 99
     quietly(session.measure, 2, 0)
     (rows, aa), _ = quietly(session.report, about, 2, True)
     check.equal("a pair with no repetition in common", (

@@ -51,7 +51,7 @@ int su_find_axis(const su_gather *g, line_axis *axis, char why[SU_REASON_SIZE]);
 /* Compares the header word offset with the distance of source and receiver along the
  * line, in the traces that have data and an offset that is not 0. Returns 0, or -1 with
  * a message in why if they differ in most of these traces, which are at least half of
- * all. They differ if the distance is not within a tenth of the larger of both, or 1 m.
+ * all. The tolerance is 1 m plus a tenth of the larger value.
  * Stores in *count in how many traces they differ, and in *first the index of the first
  * of these. */
 int su_check_offsets(const su_gather *g, const line_axis *axis, size_t *count,
