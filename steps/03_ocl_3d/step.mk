@@ -15,8 +15,8 @@
 03_ocl_3d.shown.fletcher       = kernel.cl
 03_ocl_3d.changes.fletcher     = opencl.c kernel.cl cuda.cu openacc.c
 03_ocl_3d.reason.fletcher      = the OpenACC back-end is a new file; the other files change in less than 60 lines
-03_ocl_3d.predict.fletcher.cpu = 1.0 for omp, which does not change; 3.0 for ocl: neighbouring work-items become lanes of a vector
-03_ocl_3d.predict.fletcher.gpu = 100: one work-item per point, and neighbouring work-items read neighbouring floats
+03_ocl_3d.predict.fletcher.cpu = 1.0 for omp, which does not change; 3.0 for ocl: neighboring work-items become lanes of a vector
+03_ocl_3d.predict.fletcher.gpu = 100: one work-item per point, and neighboring work-items read neighboring floats
 03_ocl_3d.flops.fletcher       = 578 samples
 03_ocl_3d.bytes.fletcher.dram  = 64 samples
 
@@ -33,7 +33,7 @@
 03_ocl_3d.shown.fluid       = kernel.cl
 03_ocl_3d.changes.fluid     = body.h opencl.c kernel.cl cuda.cu
 03_ocl_3d.predict.fluid.cpu = 1.1: a work-item finds its cell without a division
-03_ocl_3d.predict.fluid.gpu = 1.2: the same, and the cells of a group share their neighbours
+03_ocl_3d.predict.fluid.gpu = 1.2: the same, and the cells of a group share their neighbors
 03_ocl_3d.flops.fluid       = 8 updates + 40 advected
 03_ocl_3d.bytes.fluid.l1    = 28 updates
 

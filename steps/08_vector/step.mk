@@ -2,7 +2,7 @@
 08_vector.kind     = algebra
 08_vector.backends = omp ocl cuda cuda-cpu
 
-08_vector.title.semblance       = Vectors of neighbouring samples, or of neighbouring values of (D, E)
+08_vector.title.semblance       = Vectors of neighboring samples, or of neighboring values of (D, E)
 08_vector.changes.semblance     = body.h block.h cpu.c host.h opencl.c kernel.cl cuda.cu
 08_vector.cflags.semblance      = -ffp-contract=fast $(NATIVE)
 08_vector.reason.semblance      = lanes that are close together and lanes that are not take two paths through a window, samples and parameters are searched in blocks, and the best lane is selected at the end
@@ -25,7 +25,7 @@
 08_vector.predict.gridding.gpu = 1.0: on a GPU the lanes are already threads
 08_vector.flops.gridding       = 8 points
 
-08_vector.title.fluid       = Colours stored separately, vectors of cells
+08_vector.title.fluid       = Colors stored separately, vectors of cells
 08_vector.shown.fluid       = strip.h
 08_vector.kind.fluid        = refactor
 08_vector.changes.fluid     = body.h strip.h cpu.c host.h opencl.c kernel.cl rows.cl cuda.cu

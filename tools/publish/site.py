@@ -25,6 +25,8 @@ SOURCES = tree.build() / "report-sources"
 MISSING = "mkdocs and its theme Material are not installed: expected the Debian package " \
     "mkdocs-material, or pip install mkdocs-material"
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+STYLE = "site.css"
+LINKS = '[data-md-color-scheme="slate"] { --md-typeset-a-color: #9fb3ff; }\n'  # on a dark page
 LANGUAGES = {".c": "c", ".h": "c", ".cl": "c", ".cu": "c", ".py": "python", ".sh": "bash"}
 
 
@@ -96,6 +98,7 @@ def copy() -> None:
         for file in files:
             (SOURCES / file.parent).mkdir(parents=True, exist_ok=True)
             shutil.copyfile(tree.ROOT / file, SOURCES / file)
+    (SOURCES / STYLE).write_text(LINKS, encoding="utf-8")
 
 
 # ---- navigation ----------------------------------------------------------------------------
@@ -125,12 +128,13 @@ def navigation() -> list[Any]:
 
 def configuration() -> dict[str, Any]:
     toggle = [{"media": f"(prefers-color-scheme: {name})", "scheme": scheme,
-               "toggle": {"icon": f"material/weather-{icon}", "name": "other colours"}}
+               "toggle": {"icon": f"material/weather-{icon}", "name": "other colors"}}
               for name, scheme, icon in (("light", "default", "night"), ("dark", "slate", "sunny"))]
     return {"site_name": "From sequential C to a cluster", "docs_dir": str(SOURCES.absolute()),
             "site_dir": str(OUT.absolute()), "use_directory_urls": False, "plugins": ["search"],
             "theme": {"name": "material", "font": False, "palette": toggle,
-                      "features": ["navigation.tabs", "navigation.top", "navigation.indexes"]},
+                      "features": ["navigation.tabs", "navigation.top"]},
+            "extra_css": [STYLE],
             "markdown_extensions": ["tables", "admonition", "pymdownx.highlight",
                                     "pymdownx.superfences", "pymdownx.details", "md_in_html",
                                     {"toc": {"permalink": True}}],
