@@ -52,7 +52,10 @@ def attempt(folder, line="", before="", replace=("", "")):
 
 
 def grade(folder, code=GRADE, **variables):
-    asked = {"STEP": STEP[:2], "PROGRAM": PROGRAM, "BACKEND": "omp", "SET": "1",
+    """Where there is no sandbox, attempts run without one."""
+    unguarded = {} if sandbox.available() or "BWRAP" in variables else {
+        "ALLOW_UNSANDBOXED": "1"}
+    asked = {**unguarded, "STEP": STEP[:2], "PROGRAM": PROGRAM, "BACKEND": "omp", "SET": "1",
              "GRADE_REPETITIONS": "3", "GRADE_TIMEOUT": "100", "GRADE_BUSY": "1",
              "BUILD": BUILD, "WORK": str(folder / "work"), **variables}
     return subprocess.run([sys.executable, "-c", code], cwd=ROOT,
