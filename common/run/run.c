@@ -44,7 +44,7 @@ static bool line_open;
 
 enum {
     RESULTS_MAX = 8,
-    FILES_MAX = 16, /* files that the arguments of a program name */
+    FILES_MAX = 64, /* files that the arguments of a program name */
     CACHE_LINE = 64,
     LARGE_BLOCK =
         4 << 20 /* two large pages of x86: fewer are not worth a system call */
@@ -154,6 +154,10 @@ void install_handlers(void)
     static bool installed;
     if (installed) return;
     installed = true;
+    /* No file may become stdin, stdout or stderr; what is written there is lost. */
+    int null = 0;
+    while (null <= STDERR_FILENO && null >= 0) null = open("/dev/null", O_RDONLY);
+    if (null > STDERR_FILENO) close(null);
     struct sigaction action = {.sa_handler = terminate_by}, old;
     action.sa_mask = fatal_signal_set();
     for (int i = 0; i < FATAL_SIGNALS; i++)

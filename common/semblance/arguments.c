@@ -448,6 +448,7 @@ request request_parse(int argc, char **argv, const char *about)
                  .period = NAN,
                  .average = NAN,
                  .order = SU_DETECT,
+                 .filled = {INFINITY, -INFINITY},
                  .rows = 1,
                  .row = allocate(1, sizeof *r.row, "the ranges"),
                  .aperture = {INFINITY, INFINITY}};

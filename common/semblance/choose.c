@@ -182,6 +182,7 @@ void choose_options(request *r)
     bool vary_aperture = !isfinite(r->aperture[0]), vary_window = isnan(r->tau);
     left_out some = draw(r);
     char *stack = section_file(r->stack, ".trial");
+    section_name(stack);
     section_remove(stack);
     request_note(r,
                  "choose=1: %d live traces are left out; SNR of their filled traces "

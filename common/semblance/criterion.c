@@ -136,7 +136,7 @@ static void make_table(request *r, double dt)
 {
     interval t = series_ends(&r->t0), h = request_offsets(r);
     int times = (int)ceil((t.high - t.low) / ROW_INTERVAL) + 1;
-    int offsets = r->positions ? r->position_count : r->h0.count;
+    int offsets = r->positions ? OFFSETS_MAX : r->h0.count;
     if (h.low == h.high) offsets = 1;
     if (r->passes > 1) { /* for the live traces of the apertures, too */
         h.low -= r->aperture[1];
@@ -238,10 +238,13 @@ static double measure_period(const request *r, const su_gather *g, const survey 
     double *sum = block + delays;
     memset(block, 0, size * sizeof *block);
     int last = first + (int)g->ntraces - 1;
-    int every = 1 + (s->live - 1) / PERIOD_TRACES;
-    for (int i = 0; i < s->live; i += every) {
+    int inside = 0, seen = 0;
+    for (int i = 0; i < s->live; i++)
+        inside += s->places[i].number >= first && s->places[i].number <= last;
+    int every = 1 + (inside - 1) / PERIOD_TRACES;
+    for (int i = 0; i < s->live; i++) {
         const trace_place *p = &s->places[i];
-        if (p->number < first || p->number > last) continue;
+        if (p->number < first || p->number > last || seen++ % every) continue;
         int other = nearest_other(s, p, first, last);
         add_correlation(g, g->trace[p->number - first].data,
                         g->trace[other - first].data, delays, sum);

@@ -14,6 +14,7 @@
 #include "processes.h"
 #include "section.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,8 +26,18 @@ static bool all_zero(const su_trace *t, int ns)
     return true;
 }
 
-/* Stores the numbers and the places of the dead traces of *g in r. */
-static void find_dead(request *r, su_gather *g)
+/* Metres: a dead trace so far from the survey has a header without positions. */
+static const double ELSEWHERE = 1e6;
+
+static position place_of(const su_header *h, const line_axis *axis)
+{
+    trace_ends p = line_ends(h, axis);
+    return (position){(p.source + p.receiver) / 2, (p.receiver - p.source) / 2};
+}
+
+/* Stores the numbers and the places of the dead traces of *g in r. Returns which of
+ * them is the origin of coordinates: the first that is on the survey. */
+static int find_dead(request *r, su_gather *g)
 {
     char why[SU_REASON_SIZE];
     int marked = 0;
@@ -49,11 +60,16 @@ static void find_dead(request *r, su_gather *g)
                  "%s: %d of %zu traces are to be filled: %d with trid 2, %d all zero",
                  r->in, r->dead_count, g->ntraces, marked, r->dead_count - marked);
     r->positions = allocate((size_t)r->dead_count, sizeof *r->positions, "positions");
-    for (int i = 0; i < r->dead_count; i++) {
-        trace_ends p = line_ends(&g->trace[r->dead[i]].header, &r->axis);
-        r->positions[i] =
-            (position){(p.source + p.receiver) / 2, (p.receiver - p.source) / 2};
-    }
+    for (int i = 0; i < r->dead_count; i++)
+        r->positions[i] = place_of(&g->trace[r->dead[i]].header, &r->axis);
+    size_t live = 0;
+    while (live < g->ntraces - 1 && !su_is_data(&g->trace[live].header)) live++;
+    position survey = place_of(&g->trace[live].header, &r->axis);
+    int origin = 0;
+    while (origin < r->dead_count - 1 &&
+           fabs(r->positions[origin].m - survey.m) > ELSEWHERE)
+        origin++;
+    return origin;
 }
 
 /* Replaces the dead traces of *g by those of *filled. */
@@ -78,12 +94,13 @@ static void replace(const request *r, su_gather *g, const su_gather *filled)
 
 void dead_begin(request *r, const char *filled)
 {
+    int origin = 0;
     if (!run_rank) {
         if (access(r->stack, F_OK) == 0 && access(filled, F_OK) != 0)
             journal_foreign("stack", r->stack);
         result_check("stack", r->stack);
         su_gather g = section_read(r->in, r->order);
-        find_dead(r, &g);
+        origin = find_dead(r, &g);
         su_free(&g);
     }
     proc_broadcast(&r->dead_count, sizeof r->dead_count);
@@ -96,6 +113,9 @@ void dead_begin(request *r, const char *filled)
     proc_broadcast(r->dead, count * sizeof *r->dead);
     proc_broadcast(r->positions, count * sizeof *r->positions);
     request_set_positions(r, r->positions, r->dead_count);
+    proc_broadcast(&origin, sizeof origin);
+    r->m0.first = r->positions[origin].m;
+    r->h0.first = r->positions[origin].h;
     r->stack = filled;
 }
 

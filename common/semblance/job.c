@@ -67,6 +67,7 @@ position request_position(const request *r, int i)
 
 interval request_offsets(const request *r)
 {
+    if (r->filled.low <= r->filled.high) return r->filled;
     interval h = series_ends(&r->h0);
     for (int i = 0; i < r->position_count; i++) {
         h.low = fmin(h.low, r->positions[i].h);
@@ -185,13 +186,14 @@ static ranges ranges_at(const request *r, double h0, double t0)
  * times of t. */
 static void check_rows(const request *r, interval t, interval h)
 {
+    static const double SECOND = 1e-9, METRE = 1e-6; /* rounding errors */
     const ranges *row = r->row, *end = r->row + r->rows;
-    if (r->by_offset && (h.low < row->h0 || h.high > end[-1].h0))
+    if (r->by_offset && (h.low < row->h0 - METRE || h.high > end[-1].h0 + METRE))
         fail("ranges: rows from %g to %g m: expected rows for h0 from %g to %g m",
              row->h0, end[-1].h0, h.low, h.high);
     for (int n; row < end; row += n) {
         n = rows_of_offset(row, (int)(end - row));
-        if (n > 1 && (t.low < row->t0 || t.high > row[n - 1].t0))
+        if (n > 1 && (t.low < row->t0 - SECOND || t.high > row[n - 1].t0 + SECOND))
             fail("ranges: rows from %g to %g s: expected rows for t0 from %g to %g s",
                  row->t0, row[n - 1].t0, t.low, t.high);
     }
@@ -205,8 +207,8 @@ void request_fit(request *r, const su_gather *g)
         fail("m0, h0: %g output points: expected at most %d",
              r->t0.count * request_trace_count(r), POINTS_MAX);
     double t0 = r->t0.first, last = series_at(&r->t0, r->t0.count - 1);
-    if (!(t0 >= begin && t0 <= end)) last = t0;
-    if (!(last >= begin && last <= end + 1e-3 * dt))
+    if (!(t0 >= begin - 1e-3 * dt && t0 <= end)) last = t0;
+    if (!(last >= begin - 1e-3 * dt && last <= end + 1e-3 * dt))
         fail("t0=%g: expected %g to %g s, the recorded time of the traces", last, begin,
              end);
     double sample = t0 / dt;

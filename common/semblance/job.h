@@ -68,7 +68,8 @@ typedef struct {
     int velocities;
     mute_row *mute; /* [mutes]: table of mute= (mute.c) */
     int mutes;
-    double stretch;         /* mute=: limit of the stretch, or 0 */
+    double stretch;  /* mute=: limit of the stretch, or 0 */
+    interval filled; /* half-offsets of the traces that can be filled, or low > high */
     double dip, period;     /* s/m; s; NaN: not set */
     const char *ranges_out; /* file for the rows, or NULL */
     double

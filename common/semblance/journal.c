@@ -152,6 +152,9 @@ static void inspect_files(journal *j, const su_header *header)
                  j->file[missing].key, j->file[missing].path, j->file[known].key,
                  j->file[known].path);
     }
+    /* The .npy does not say whose it is, but gets its name after the SU files. */
+    if (exists[JOURNAL_SU] && missing >= 0)
+        journal_foreign(j->file[JOURNAL_SU].key, j->file[JOURNAL_SU].path);
     FILE *created[JOURNAL_FILES] = {0};
     for (int f = 0; f < JOURNAL_FILES; f++)
         if (j->file[f].path && !exists[f]) created[f] = create_file(j, f, header);

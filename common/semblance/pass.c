@@ -83,6 +83,7 @@ static void measure_apertures(work *s)
 {
     int *indices = allocate(s->line.g.ntraces, sizeof *indices, "an aperture");
     int sparse = 0;
+    interval filled = {INFINITY, -INFINITY};
     s->used = allocate(s->line.g.ntraces, sizeof *s->used, "the traces");
     memset(s->used, 0, s->line.g.ntraces * sizeof *s->used);
     s->first_trace = INT_MAX;
@@ -92,11 +93,15 @@ static void measure_apertures(work *s)
             sparse++;
             continue;
         }
+        double h = request_position(s->r, i).h;
+        filled.low = fmin(filled.low, h);
+        filled.high = fmax(filled.high, h);
         for (int k = 0; k < n; k++) s->used[indices[k]] = true;
         if (n > s->max_aperture) s->max_aperture = n;
         if (indices[0] < s->first_trace) s->first_trace = indices[0];
         if (indices[n - 1] > s->last_trace) s->last_trace = indices[n - 1];
     }
+    if (s->r->velocities && s->pass->number == 1) s->r->filled = filled;
     if (sparse)
         request_note(
             s->r,

@@ -46,12 +46,23 @@ void section_write(const char *path, const su_gather *g)
         fail("%s: %s", path, why);
 }
 
+static const char *const all_files[] = {"", FIRST, LIVE, RESIDUAL};
+enum { ALL_FILES = sizeof all_files / sizeof *all_files };
+
+void section_name(const char *stack)
+{
+    for (int i = 0; i < ALL_FILES; i++) {
+        char *path = section_file(stack, all_files[i]);
+        name_result("choose", path);
+        free(path);
+    }
+}
+
 void section_remove(const char *stack)
 {
-    const char *const suffix[] = {"", FIRST, LIVE, RESIDUAL};
     proc_wait();
-    for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++) {
-        char *path = section_file(stack, suffix[i]);
+    for (int i = 0; i < ALL_FILES; i++) {
+        char *path = section_file(stack, all_files[i]);
         if (!run_rank) unlink(path);
         free(path);
     }
@@ -162,6 +173,11 @@ void section(request *r)
     pass_totals total = {0};
     bool two = r->passes > 1;
     const char *stack = r->stack;
+    if (two && !r->trial) {
+        char *path = section_file(stack, RESIDUAL);
+        name_result("stack", path);
+        free(path);
+    }
     char *first = two ? section_file(stack, FIRST) : NULL;
     if (two) r->stack = first;
     pass_execute(r, &(pass){.number = 1, .last = !two && !r->trial}, &total);

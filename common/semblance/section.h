@@ -7,7 +7,11 @@
 /* Computes the traces that r asks for, and prints a summary unless r is a trial. */
 void section(request *r);
 
-/* Removes the files of a section that was written to `stack`. */
+/* Records the files of a section that is written to `stack` as results: fail() if
+ * another argument names one of them. */
+void section_name(const char *stack);
+
+/* Removes them. */
 void section_remove(const char *stack);
 
 /* Returns the name of a file next to an output file; the caller frees it. */

@@ -191,8 +191,9 @@ static bool has_ibm_floats(const su_gather *g, bool swapped)
     };
     size_t digits[16] = {0}, signs[2] = {0}, total = 0;
     uint32_t first = 0, exponents = 0;
-    size_t stride = 1 + g->ntraces * (size_t)g->ns / SAMPLES;
-    for (size_t i = 0; i < g->ntraces; i += stride)
+    for (size_t i = 0; i < g->ntraces; i++) {
+        /* Evenly many of all traces; more of the next ones after dead traces. */
+        if ((double)total > (double)SAMPLES * (double)i / (double)g->ntraces) continue;
         for (int j = 0; j < g->ns; j++) {
             uint32_t bits = sample_bits(&g->trace[i], j, swapped);
             if (!(bits & ~SIGN)) continue;
@@ -201,6 +202,7 @@ static bool has_ibm_floats(const su_gather *g, bool swapped)
             signs[bits >> 31]++;
             exponents |= (first ^ bits) >> EXPONENT_16 & 127;
         }
+    }
     bool all = signs[0] && signs[1] && exponents && total >= ENOUGH;
     for (int d = 1; d < 16; d++) all = all && digits[d];
     return all && digits[0] < total / RARE + 1;

@@ -414,11 +414,12 @@ class Job:
 
     def make_table(self) -> None:
         """Rows of ranges: times at most 0.05 s apart, from the first to the last output time;
-        and as many half-offsets as output traces (of m0= and h0=: as of h0=), at most 100,
-        evenly spaced from the smallest to the largest, for passes=2 those of their apertures
-        and ten more."""
-        h = [h for _, h in self.places]
-        low, high, count = min(h), max(h), len(h)
+        and 100 half-offsets (of h0=: as many as its values, at most 100), evenly spaced from
+        the smallest to the largest of the output traces that can be filled, for passes=2 those
+        of their apertures and ten more."""
+        h = [h for (_, h), near in zip(self.places, self.near) if near.sum() > 1] or [
+            h for _, h in self.places]
+        low, high, count = min(h), max(h), 100
         if not self.fill and "h0" in self.option:
             count = len(values(self.option["h0"]))
         if low == high:
