@@ -132,6 +132,15 @@ def test_chosen(check, tmp_path, monkeypatch):
           and f"{found}")
 
 
+def test_order_of_semblance(check, tmp_path):
+    """Semblance has the order of the filled traces, which need not be that of the line."""
+    survey(tmp_path)
+    of = picture.combine(*(segy.read_su(str(tmp_path / n)) for n in ("live.su", "new.su")))
+    semblance = numpy.array([[float(i)] * NS for i in DEAD[::-1]])
+    found = picture.chosen(of, semblance, numpy.array(DEAD))[:, 0]
+    check("values", not numpy.array_equal(found, DEAD) and f"{found}")
+
+
 def test_stays_dead(check, tmp_path):
     """A trace that could not be filled is no filled one."""
     survey(tmp_path)

@@ -354,3 +354,20 @@ def test_memory(check, tmp_path):
     first, last = (open(tmp_path / name, "rb") for name in ("a.sgy", "b.sgy"))
     while (one := first.read(1 << 24)):
         check("bytes", one != last.read(1 << 24) and "differ")
+
+
+def test_dead_trace_without_positions(check, tmp_path):
+    """It does not decide which coordinate is that of the line: dead traces at other places than
+    the filled ones remain."""
+    heads, samples = survey(count=9)
+    heads = [oracle.put({"sy": 7000000, "gy": 7000000}, ">", h) for h in heads]
+    heads[2] = oracle.put({key: 0 for key in ("sx", "sy", "gx", "gy")} | {"trid": 2}, ">", heads[2])
+    dead = [oracle.put({"trid": 2}, ">", heads[i]) if i in (4, 6) else h
+            for i, h in enumerate(heads)]
+    (tmp_path / "x.su").write_bytes(body(dead, samples, ">", 5))
+    (tmp_path / "new.su").write_bytes(body(heads[4:5], samples[4:5], ">", 5))
+    (tmp_path / "a.sgy").write_bytes(reel() + body(heads, samples, ">", 5))
+    ended = back(tmp_path, "x.su", "a.sgy", "b.sgy", "--filled", tmp_path / "new.su")
+    assert ended.returncode == 0, ended.stderr
+    size = (tmp_path / "b.sgy").stat().st_size - (tmp_path / "a.sgy").stat().st_size
+    check("traces", size != 0 and f"{size} bytes more")

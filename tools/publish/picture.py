@@ -31,12 +31,11 @@ except ImportError as error:
 
 from tools.base import options
 from tools.publish import segy
-from tools.publish.segy import DEAD, File, Refused
+from tools.publish.segy import DATA, DEAD, File, Refused
 
 SHOWN = 240       # traces of a row
 COLUMNS = 1200    # of a panel, in pixels
 CLIP = 98         # percentile of the amplitudes that is black
-DATA = [0, 1, *range(11, 18)]  # kinds of traces (trid) with seismic data
 NOISE, NOISE_MAX = 3, 0.9  # constants of the weight, as in common/semblance/fill.c
 WIDTH, HEIGHT = 10.5, 3.9  # inches: the width, and the height of a row
 
@@ -51,6 +50,7 @@ class Survey:
     auxiliary: Any  # whether it is no seismic data,
     missing: Any   # whether it is a trace to be filled,
     filled: Any    # and whether it has been filled
+    row: Any       # number of each trace in COHERENCE, -1: none
     m: Any
     h: Any
     t0: float      # of the first sample, s
@@ -86,10 +86,11 @@ def kinds(file: File) -> tuple[Any, Any]:
 
 def places(keys: dict[str, Any], direction: Any = None) -> tuple[Any, Any, Any]:
     """(midpoints, half-offsets, direction) along the line, whose direction has the largest
-    spread."""
+    spread of the traces with data."""
     s, g = (np.stack([keys[end + "x"], keys[end + "y"]], axis=1) for end in "sg")
     if direction is None:
-        every = np.concatenate([s, g])
+        data = np.isin(keys["trid"], DATA)
+        every = np.concatenate([s[data], g[data]])
         direction = np.linalg.eigh(np.cov((every - every.mean(axis=0)).T))[1][:, -1]
         direction = direction * np.sign(direction[np.argmax(abs(direction))])
     return (s + g) @ direction / 2, (g - s) @ direction / 2, direction
@@ -115,16 +116,18 @@ def combine(source: File, stack: File) -> Survey:
         raise Refused(f"STACK={stack.path}: {part} samples of {step} us: expected samples of "
                       f"{source.path}, which has {ns} of {dt} us")
     # As in the program, places on an oblique line begin at the first source of data.
-    oblique = all(np.ptp(np.concatenate([old["s" + xy], old["g" + xy]])) > 0 for xy in "xy")
+    data = np.isin(old["trid"], DATA)
+    oblique = all(np.ptp(np.concatenate([old[e + xy][data] for e in "sg"])) > 0 for xy in "xy")
     origin = (m - h)[first_live] if oblique else 0.0
     if whole:
         before = after = np.arange(source.count)
         missing, filled = dead, dead & (new["trid"] != DEAD)
+        row = np.where(missing, np.cumsum(missing) - 1, -1)
     else:
         order, _ = segy.merged(source, stack)
         of_stack = order >= source.count
         before = np.where(of_stack, -1, order)
-        after = np.where(of_stack, order - source.count, -1)
+        row = after = np.where(of_stack, order - source.count, -1)
         missing = np.concatenate([dead, np.full(stack.count, True)])[order]
         auxiliary = np.concatenate([auxiliary, np.full(stack.count, False)])[order]
         filled = of_stack & np.concatenate([dead, new["trid"] != DEAD])[order]
@@ -133,8 +136,8 @@ def combine(source: File, stack: File) -> Survey:
     if not filled.any():
         raise Refused(f"STACK={stack.path}: no filled trace: expected traces that are dead in "
                       f"{source.path}, or others than there")
-    return Survey(source, stack, before, after, auxiliary, missing, filled, m - origin, h, t0,
-                  dt * 1e-6, slice(round(late), round(late) + part))
+    return Survey(source, stack, before, after, auxiliary, missing, filled, row, m - origin, h,
+                  t0, dt * 1e-6, slice(round(late), round(late) + part))
 
 
 def one_offset(of: Survey) -> Any:
@@ -163,9 +166,10 @@ def most_filled(of: Survey, numbers: Any) -> Any:
 
 def weights(of: Survey, coherence: File, aperture: str) -> tuple[Any, str]:
     """(semblance or weight of each missing trace [trace][sample], which of both)"""
-    if (coherence.count, coherence.ns) != (of.missing.sum(), of.stack.ns):
+    count = (of.row >= 0).sum()
+    if (coherence.count, coherence.ns) != (count, of.stack.ns):
         raise Refused(f"COHERENCE={coherence.path}: {coherence.count} traces of {coherence.ns} "
-                      f"samples: expected those of the {of.missing.sum()} missing traces")
+                      f"samples: expected those of the {count} missing traces")
     values = coherence.mapped()["samples"].astype(float)
     if not aperture:
         return values, "semblance"
@@ -175,7 +179,8 @@ def weights(of: Survey, coherence: File, aperture: str) -> tuple[Any, str]:
         raise Refused(f"APERTURE={aperture}: expected DM,DH in metres, as the program printed "
                       f"it") from None
     live, weight = ~of.missing & ~of.auxiliary, np.zeros_like(values)
-    for row, i in enumerate(np.flatnonzero(of.missing)):
+    for i in np.flatnonzero(of.row >= 0):
+        row = of.row[i]
         count = (live & (abs(of.m - of.m[i]) <= dm) & (abs(of.h - of.h[i]) <= dh)).sum()
         noise = min(NOISE / max(count, 1), NOISE_MAX)
         weight[row] = np.maximum(values[row] - noise, 0) / (1 - noise) / np.maximum(
@@ -187,8 +192,8 @@ def chosen(of: Survey, values: Any, numbers: Any) -> Any:
     """Values of missing traces [missing trace][sample] as [trace][sample] of these traces, NaN in
     the others."""
     found = np.full((len(numbers), of.source.ns), np.nan)
-    here = of.missing[numbers]
-    found[here, of.shown] = values[(np.cumsum(of.missing) - 1)[numbers[here]]]
+    here = of.row[numbers] >= 0
+    found[here, of.shown] = values[of.row[numbers[here]]]
     return found
 
 

@@ -37,6 +37,7 @@ BLOCK = 1 << 22  # bytes that are converted at a time, about
 FORMATS = {1: "u4", 2: "i4", 3: "i2", 5: "f4", 6: "f8", 8: "i1", 10: "u4", 11: "u2", 16: "u1"}
 IBM, IEEE = 1, 5
 DEAD = 2  # trid of a dead trace
+DATA = [0, 1, *range(11, 18)]  # kinds of traces (trid) with seismic data
 NATIVE = "<" if sys.byteorder == "little" else ">"
 # Last byte and width in bytes of the fields of a header, as common/su/su.c reverses them.
 WIDTHS = (28, 4), (36, 2), (68, 4), (72, 2), (88, 4), (180, 2), (208, 4), (240, 2)
@@ -312,7 +313,8 @@ def merged(file: File, more: File) -> tuple[Any, str]:
     """(the numbers of the traces of both files in the order of `file`, the keys of this order).
     A trace of `more` replaces a dead one at its place."""
     old, new = keys(file), keys(more)
-    xy = max("xy", key=lambda xy: np.ptp(np.concatenate([old["s" + xy], old["g" + xy]])))
+    data = np.isin(old["trid"], DATA)  # others may have no positions
+    xy = max("xy", key=lambda xy: np.ptp(np.concatenate([old[e + xy][data] for e in "sg"])))
     for found in old, new:
         found["source"], found["receiver"] = found["s" + xy], found["g" + xy]
         found["midpoint"] = found["source"] + found["receiver"]
@@ -329,9 +331,10 @@ def merged(file: File, more: File) -> tuple[Any, str]:
         else:
             continue
         break
-    places = {*zip(new["source"], new["receiver"])}
+    ends = "sx", "sy", "gx", "gy"
+    places = {*zip(*(new[k] for k in ends))}
     replaced = np.flatnonzero([trid == DEAD and place in places for trid, place in zip(
-        old["trid"], zip(old["source"], old["receiver"]))])
+        old["trid"], zip(*(old[k] for k in ends)))])
     return order[~np.isin(order, replaced)], name
 
 
