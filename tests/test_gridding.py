@@ -232,3 +232,57 @@ def test_integers(check, work):
                            "kernel=integer strips=2,2 copies=2")
         expected = expected or found
         check(f"{step} {backend}", found != expected and "differ")
+
+
+def image_of(folder, name, rows, words):
+    """The outcome of an image by w stacking from rows u, v, w, re, im, weight."""
+    path = folder / f"{name}.npy"
+    numpy.save(path, numpy.asarray(rows, "<f8"))
+    step = next(s for s in tree.steps() if s.number == "10")
+    return execute.run_and_check(step, program_named("gridding"), "omp",
+                                 [f"in={path}", "task=image", *words.split()], folder / name, name)
+
+
+def seen(places, l, m, weight=1.0, flux=1.0):
+    """Visibilities at (u, v), without w, of a source at (l, m)."""
+    u, v = places
+    value = flux * numpy.exp(-2j * numpy.pi * (u * l + v * m))
+    return numpy.stack([u, v, 0 * u, value.real, value.imag, 0 * u + weight], axis=1)
+
+
+def test_images(check, tmp_path):
+    """Images have the requested accuracy: of a source near the edge of the field, seen so often
+    that only the mean effect of rounding remains; of repeated positions; of small values; of
+    fields beyond the horizon; and if all visibilities are 0."""
+    draw = numpy.random.default_rng(3)
+    many, few = (draw.uniform(-450, 450, (2, n)) for n in (79000, 60))
+    drift = numpy.repeat(few, 1000, axis=1)
+    wide = draw.uniform(-5, 5, (2, 300))
+    for name, rows, words in (
+            ("edge", seen(many, 0.022, -0.021), "grid=100 cell=10 field=0.5 accuracy=3e-3"),
+            ("drift", seen(drift, 0.011, 0.007), "grid=100 cell=10 field=0.5 accuracy=1e-4"),
+            ("small", seen(few, 0.011, 0.007, 1e-21, 1e-26), "grid=64 cell=15 accuracy=1e-4"),
+            ("sky", seen(wide, 0.1, 0.2), "grid=64 cell=0.5 field=1 accuracy=1e-3"),
+            ("zero", seen(few, 0, 0, flux=0.0), "grid=64 cell=15 accuracy=1e-3")):
+        outcome = image_of(tmp_path, name, rows, words)
+        check(name, not outcome["ok"] and outcome["reason"])
+
+
+def test_far_and_denormal_positions(check, tmp_path):
+    """u and v up to 1e15 have a place in the image; the largest |w| may be denormal."""
+    draw = numpy.random.default_rng(5)
+    rows = numpy.zeros((400, 6))
+    rows[:, :2], rows[:, 3], rows[:, 5] = draw.uniform(-1e15, 1e15, (400, 2)), 1, 1
+    numpy.save(tmp_path / "far.npy", rows)
+    rows[:, :2], rows[:, 2] = draw.uniform(-200, 200, (400, 2)), 1e-323
+    numpy.save(tmp_path / "flat.npy", rows)
+    binary = next(b for s, _, b in binaries("gridding", ("omp",)) if s.startswith("10"))
+    ended = run([binary, "in=far.npy", "task=image", "grid=1600", "cell=0.002", "accuracy=0.003",
+                 "field=0.01", "out=far-out.npy"], tmp_path)
+    check("far", ended.returncode and ended.stderr)
+    if ended.returncode == 0:
+        largest = abs(numpy.load(tmp_path / "far-out.npy")).max()
+        check("far: the largest pixel", not largest < 1.01 and f"{largest}")
+    ended = run([binary, "in=flat.npy", "grid=64", "cell=10", "support=3", "oversampling=4",
+                 "planes=9", "out=flat-out.npy"], tmp_path)
+    check("denormal", ended.returncode and ended.stderr)

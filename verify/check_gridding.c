@@ -298,7 +298,7 @@ static void pick_pixel(const query *q, const scene *s, int i, long *x, long *y)
 static double direct_sum(const query *q, const scene *s, long x, long y)
 {
     double side = q->grid * q->cell, l = (double)x / side, m = (double)y / side,
-           half = sin(asin(hypot(l, m)) / 2), n1 = -2 * half * half, sum = 0;
+           half = sin(asin(fmin(hypot(l, m), 1)) / 2), n1 = -2 * half * half, sum = 0;
     for (int k = 0; k < s->n; k++) {
         const visibility *vis = &s->visibilities[k];
         double angle = 2 * acos(-1) * (vis->u * l + vis->v * m + vis->w * n1);
@@ -539,6 +539,7 @@ static void check_field(report *rep, const query *q, const scene *s,
         square += d * d;
         peak = fmax(peak, fabs(direct[i]));
     }
+    if (peak == 0) peak = 1; /* all visibilities are 0 */
     for (int k = 0; k < s->n; k++) size += cabs(s->visibilities[k].d);
     for (long y = 0; y < q->grid; y++)
         for (long x = 0; x < q->grid; x++)

@@ -206,7 +206,7 @@ static bool place_of(const request *r, double wstep, const visibility *d, footpr
     int middle = r->grid / 2;
     if (!place_on(r, d->u / r->cell + middle, &at->u, &at->fu)) return false;
     if (!place_on(r, d->v / r->cell + middle, &at->v, &at->fv)) return false;
-    at->plane = r->planes == 1 ? 0 : (int)(fabs(d->w) / wstep + 0.5);
+    at->plane = (int)fmin(fabs(d->w) / wstep + 0.5, r->planes - 1);
     at->negative_w = d->w < 0;
     return true;
 }
@@ -222,7 +222,8 @@ observation observe(const request *r)
 
     double wmax = 0;
     for (int k = 0; k < o.n; k++) wmax = fmax(wmax, fabs(o.d[k].w));
-    o.wstep = r->planes > 1 && wmax > 0 ? wmax / (r->planes - 1) : 1;
+    o.wstep = r->planes > 1 ? wmax / (r->planes - 1) : 1;
+    if (!(o.wstep > 0)) o.wstep = 1; /* all w are 0, or nearly */
 
     int inside = 0;
     for (int k = 0; k < o.n; k++) {

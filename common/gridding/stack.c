@@ -119,6 +119,7 @@ typedef struct {
     int planes, taps_w;
     double lowest_w, dw;       /* w of plane 0, and between planes; wavelengths */
     double middle, half_range; /* n - 1 in the field is middle +- half_range */
+    double scale_of_values; /* of the weighted visibilities, for the range of float */
 
     placed *sorted; /* [visibilities], by the lowest plane that they touch */
     int *begin;     /* [planes + 1]: the first one in `sorted` of each lowest plane */
@@ -174,18 +175,31 @@ static void choose_planes(stack *s, double error, double range_w)
 
 /* Chooses how finely positions in a cell are rounded. A position that is off by a
  * uniformly distributed distance up to h / 2 in u and in v changes the contribution to
- * a pixel by 0.74 h / sigma, as the root mean square over the image. The errors of the
- * visibilities are independent, so that of their sum is smaller by the square root of
- * their number. */
+ * a pixel by 0.74 h / sigma, as the root mean square over the image. The errors of
+ * visibilities at different positions are independent, so that of their sum is smaller
+ * by the square root of their number; those at the same position (repeated
+ * integrations of a drift scan) add up, so their magnitudes are added first. */
 static void choose_oversampling(stack *s, double error)
 {
+    enum { STEPS = 8 }; /* per cell: positions that round to one step are the same */
+    size_t n = (size_t)s->o->n, buckets = 1;
+    while (buckets < 4 * n) buckets *= 2;
+    double *at = allocate(buckets, sizeof *at, "the positions");
+    memset(at, 0, buckets * sizeof *at);
     double sum = 0, squares = 0;
-    for (int k = 0; k < s->o->n; k++) {
+    for (size_t k = 0; k < n; k++) {
         const visibility *d = &s->o->d[k];
-        double size = d->weight * hypot(d->re, d->im);
+        double sign = d->w < 0 ? -1 : 1, size = d->weight * hypot(d->re, d->im);
+        double steps = sign * STEPS / s->cell; /* + 0.0: -0 and 0 are one position */
+        double place[2] = {floor(d->u * steps + 0.5) + 0.0,
+                           floor(d->v * steps + 0.5) + 0.0};
+        uint64_t key = splitmix64(digest_update(0, place, sizeof place), 1);
+        at[key & (buckets - 1)] += size; /* two places of a bucket: an upper bound */
         sum += size;
-        squares += size * size;
     }
+    for (size_t i = 0; i < buckets; i++) squares += at[i] * at[i];
+    free(at);
+    s->scale_of_values = sum > 0 ? sum / (double)s->o->n : 1;
     double sigma = (double)s->size / s->field;
     double needed = sum > 0 ? 0.74 / sigma / error * sqrt(squares) / sum : 1;
     bool exact = 2. * s->o->n <= needed;
@@ -200,7 +214,7 @@ static void choose_oversampling(stack *s, double error)
 static double place(const stack *s, double x, int own, int *first, int *function)
 {
     int fractions = s->oversampling ? s->oversampling : 1, half = fractions / 2;
-    double cells = x / s->cell + s->size / 2;
+    double cells = fmod(x / s->cell, s->size) + s->size / 2;
     double point = floor(cells * fractions + 0.5) + half;
     double centre = floor(point / fractions);
     double first_cell = fmod(centre - floor(s->uv.taps / 2), s->size);
@@ -248,7 +262,8 @@ static double *place_visibilities(stack *s)
         }
         to->at.plane = to->at.negative_w = 0;
         double phase = 2 * pi * w * s->middle, c = cos(phase), t = sin(phase);
-        double re = d->weight * d->re, im = sign * d->weight * d->im;
+        double weight = d->weight / s->scale_of_values;
+        double re = weight * d->re, im = sign * weight * d->im;
         to->re = re * c - im * t;
         to->im = re * t + im * c;
         to->height = (w - s->lowest_w) / s->dw;
@@ -449,7 +464,7 @@ static void correct(void *context, int t, int threads)
             int i = at < TABLE - 1 ? (int)at : TABLE - 1;
             double scale =
                 s->scale_w[i] + (at - i) * (s->scale_w[i + 1] - s->scale_w[i]);
-            scale *= s->scale[x] * s->scale[y] / s->o->norm;
+            scale *= s->scale[x] * s->scale[y] / s->o->norm * s->scale_of_values;
             const float *sum = s->sums[(size_t)x * pixels + (size_t)y];
             row[x] = scale * (sum[0] * cos(phase) - sum[1] * sin(phase));
         }
@@ -461,7 +476,12 @@ static double *corrections(const stack *s)
     double *scale = allocate((size_t)s->field, sizeof *scale, "the corrections");
     for (int x = 0; x < s->field; x++) {
         int k = x - s->field / 2;
-        scale[x] = (k % 2 ? -1 : 1) / transform_of_phi(s->uv, (double)k / s->size);
+        /* Positions are rounded to 1 / oversampling of a cell: on average, that
+         * multiplies the image by the transform of a box of this width. */
+        double turn = s->oversampling ? pi * k / s->size / s->oversampling : 0;
+        double rounded = turn != 0 ? sin(turn) / turn : 1;
+        scale[x] =
+            (k % 2 ? -1 : 1) / transform_of_phi(s->uv, (double)k / s->size) / rounded;
     }
     return scale;
 }
