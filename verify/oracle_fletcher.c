@@ -160,7 +160,7 @@ space space_of(const query *w)
          * varied. */
         double across = 1 + 2 * w->property[DELTA][nearest];
         bool varies = w->property[DELTA][nearest] <= w->property[EPSILON][nearest] &&
-                      vs * vs <= vp * vp * across;
+                      vs * vs <= vp * vp * across * (1 + 1e-9);
         if (distance && varies) {
             double weight = (double)distance / w->absorb, random = random_number(i);
             vp += weight * (random * fastest - vp);

@@ -24,6 +24,10 @@ static const double TIME_TOLERANCE = 1e-9;    /* seconds, for the rounding of it
 /* A wave that does not grow is at most the sum of the values of the source, times the
  * number of steps. This factor allows for rocks in which p and q are not orthogonal. */
 static const double GROWTH = 100;
+/* The source is silent, to within rounding, after so many seconds. From then on, the
+ * energy of p and q varies with the velocities that the waves meet, but by less than
+ * this factor. */
+static const double SILENCE = 0.25, ENERGY_GROWTH = 1e3;
 
 /* Returns the fields of the medium, computed in double and rounded to float once. */
 static float *medium_of(const model *m, const grid *g, const slab *s)
@@ -159,7 +163,7 @@ int main(int argc, char **argv)
     size_t bytes = Initialize(&g, medium);
     double init = seconds() - start;
 
-    double run = 0, kernel = 0, source = 0;
+    double run = 0, kernel = 0, source = 0, silent_energy = INFINITY;
     int written = 0;
     for (int it = 1; it <= m.steps; it++) {
         bool last = it == m.steps;
@@ -169,17 +173,22 @@ int main(int argc, char **argv)
         source += fabs(source_at(&m, it));
         InsertSource((float)source_at(&m, it));
         kernel += Propagate();
-        UpdatePointers(last || snapshot ? p : NULL, last ? q : NULL);
+        bool silent = isinf(silent_energy) && it * m.dt >= SILENCE;
+        UpdatePointers(last || snapshot || silent ? p : NULL,
+                       last || silent ? q : NULL);
         run += seconds() - step_start;
+        if (silent)
+            silent_energy = energy_of("p", p, &g, &s) + energy_of("q", q, &g, &s);
         if (snapshot) write_snapshot(snapshots, ++written, p, &g, &s);
         progress("time", it, m.steps);
     }
     Finalize();
 
     double energy = energy_of("p", p, &g, &s) + energy_of("q", q, &g, &s);
-    if (sqrt(energy) > GROWTH * source * m.steps)
+    if (sqrt(energy) > GROWTH * source * m.steps ||
+        energy > ENERGY_GROWTH * silent_energy)
         fail("p and q have grown without bound (energy %.3g): expected rock with delta "
-             "at most epsilon, or fewer steps than %d",
+             "at most epsilon and an axis that turns slowly, or fewer steps than %d",
              energy, m.steps);
     if (out) write_field(out, p, &g, &s);
     if (out_q) write_field(out_q, q, &g, &s);
