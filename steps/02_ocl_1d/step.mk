@@ -15,7 +15,7 @@
 02_ocl_1d.shown.fletcher       = kernel.cl
 02_ocl_1d.changes.fletcher     = body.h opencl.c kernel.cl cuda.cu
 02_ocl_1d.reason.fletcher      = the first OpenCL and CUDA programs are three new files; body.h changes in 16 lines
-02_ocl_1d.predict.fletcher.cpu = 1.0 for omp, which does not change; 0.2 for ocl: its compiler does not know that the points of a row are independent
+02_ocl_1d.predict.fletcher.cpu = 1.0 for omp, which does not change; 0.2 for ocl: the OpenCL compiler does not know that the points of a row are independent
 02_ocl_1d.predict.fletcher.gpu = 0.1 of the CPU: a few hundred work-items, each with a whole plane
 02_ocl_1d.flops.fletcher       = 578 samples
 02_ocl_1d.bytes.fletcher.dram  = 64 samples

@@ -16,7 +16,7 @@
 07_regpressure.changes.fletcher     = body.h cpu.c opencl.c kernel.cl cuda.cu openacc.c
 07_regpressure.reason.fletcher      = the loop over z moves from the kernels to the host, which launches a slab of planes on a GPU, and six planes replace four fields, in five back-ends: 40 to 70 new lines in each
 07_regpressure.predict.fletcher.cpu = 1.3, expected after a prototype: 52 bytes per point of memory traffic instead of 108, and nine planes of p and q are read once instead of twice
-07_regpressure.predict.fletcher.gpu = 0.7: the result of the paper for its planes: two dependent launches per plane
+07_regpressure.predict.fletcher.gpu = 0.7: the result of the paper, whose program also computes plane by plane; two dependent launches per plane
 07_regpressure.flops.fletcher       = 262 samples
 07_regpressure.bytes.fletcher.dram  = 52 samples
 

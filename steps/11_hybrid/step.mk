@@ -15,7 +15,7 @@
 11_hybrid.cflags.fletcher      = $(NATIVE)
 11_hybrid.changes.fletcher     = hybrid.c sides.h host.h cpu.c opencl.c kernel.cl cuda.cu tile.h
 11_hybrid.reason.fletcher      = host and device become functions that hybrid.c calls; hybrid.c, sides.h and host.h are new
-11_hybrid.predict.fletcher.cpu = 0.93: a device that consists of half of the cores adds no compute power; both sides wait for each other in each step, and copy two halos of 2 MB while neither computes
+11_hybrid.predict.fletcher.cpu = 0.93: a device that consists of half of the cores adds no compute power; both sides wait for each other in each step, and copy two halos of 2 MB (208 points per axis) while neither computes
 11_hybrid.predict.fletcher.gpu = 1.0 over the GPU alone: the host has a twentieth of its speed, and the exchange, which nothing overlaps, takes as long as what it saves
 11_hybrid.flops.fletcher       = 260 samples
 11_hybrid.bytes.fletcher.dram  = 52 samples
