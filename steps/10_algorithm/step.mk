@@ -22,7 +22,7 @@
 
 10_algorithm.title.gridding       = Footprints only as wide as their w-plane needs
 10_algorithm.changes.gridding     = body.h cpu.c host.h opencl.c kernel.cl cuda.cu
-10_algorithm.predict.gridding.cpu = 1.8 for askap, whose w is evenly distributed, 6.5 for default, whose w is mostly small: the ratio of the remaining blocks (counted before it was written)
+10_algorithm.predict.gridding.cpu = 1.8 for askap, whose w is evenly distributed, 6.5 for default, whose w is mostly small: the ratio of the numbers of blocks (counted before the code was written)
 10_algorithm.predict.gridding.gpu = the same
 
 10_algorithm.title.fluid       = Direct pressure solver: discrete cosine transform and Thomas algorithm
