@@ -29,7 +29,7 @@
 04_inline.title.fluid       = Boundary condition fused into the stencil
 04_inline.changes.fluid     = body.h cpu.c opencl.c kernel.cl cuda.cu
 04_inline.predict.fluid.cpu = 1.05: set_bnd took 3 % of the time, and OpenCL saves three launches per sweep
-04_inline.predict.fluid.gpu = 1.5: three of seven launches are removed
+04_inline.predict.fluid.gpu = 1.5: three of the six launches of a sweep are removed
 04_inline.flops.fluid       = 8 updates + 40 advected
 04_inline.bytes.fluid.l1    = 28 updates
 

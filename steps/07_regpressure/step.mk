@@ -33,7 +33,7 @@
 07_regpressure.changes.fluid     = body.h host.h opencl.c kernel.cl cuda.cu
 07_regpressure.kind.fluid        = refactor
 07_regpressure.predict.fluid.cpu = 1.5 for OpenCL, expected after a prototype, and 1.0 for OpenMP: no buffer of changes, no second kernel, and the host polls once in four sweeps; OpenMP does not change
-07_regpressure.predict.fluid.gpu = 2.0: no buffer of changes, no second kernel, the host polls once in four sweeps, and 6 loads per cell instead of 8; with CUDA 2.0 times that: one launch per solve instead of up to 40
+07_regpressure.predict.fluid.gpu = 2.0: no buffer of changes, no second kernel, the host polls once in four sweeps, and 6 loads per cell instead of 8; with CUDA another factor of 2.0: one launch per solve instead of up to 40
 07_regpressure.flops.fluid       = 8 updates + 40 advected
 07_regpressure.bytes.fluid.l1    = 28 updates
 

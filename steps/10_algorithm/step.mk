@@ -31,7 +31,7 @@
 10_algorithm.check.fluid       = pressure=direct
 10_algorithm.reason.fluid      = DCT-II, its inverse, and the Thomas algorithm along x: cosine.h is new, and so is the part of cpu.c that transforms planes and slabs
 10_algorithm.predict.fluid.cpu = 1.5, expected after a prototype: about as many operations as 8 sweeps instead of 20, for two of six solves; at equal accuracy a factor of hundreds, since 20 sweeps would have to be thousands
-10_algorithm.predict.fluid.gpu = 1.2: two of the six solves of a step take five launches each, and no flags that the host waits for, instead of up to 40 half sweeps with a barrier after each (written before any run on a GPU)
+10_algorithm.predict.fluid.gpu = 1.2: two of the six solves of a step take five launches each instead of up to 40 half sweeps with a barrier after each, and the host waits for no flags (written before any run on a GPU)
 
 10_algorithm.title.sandpile       = Symmetry: one quarter of a pile that equals its mirror images
 10_algorithm.changes.sandpile     = levels.h body.h cpu.c host.h opencl.c kernel.cl cuda.cu
