@@ -43,6 +43,6 @@
 09_blocking.kind.sandpile        = refactor
 09_blocking.reason.sandpile      = the loop over steps moves inside the loop over tiles, which threads take in skewed bands; in OpenCL and CUDA a kernel loads, steps and stores a band with ghost rows
 09_blocking.predict.sandpile.cpu = 1.4, expected after a prototype: two threads pass two barriers per 32 steps instead of one per step
-09_blocking.predict.sandpile.gpu = 2.0: an eighth of the launches, for twice the work
+09_blocking.predict.sandpile.gpu = 2.0: an eighth of the launches, but twice the work
 09_blocking.flops.sandpile       = 0.25 cells
 09_blocking.bytes.sandpile.l1    = 1 cells
