@@ -207,19 +207,19 @@ def measured_here(step: Step, program: Program) -> str:
             name = r["backend"] + f", variant {point}" * bool(point) + \
                 f", {results.display_name(machine)}" * bool(machines[1:])
             lines.append([name, r["set"], verdict.long(r, "over_previous"),
-                          verdict.long(r, "over_first"), f"{float(r['share']):.1f} %"
-                          + f" {r['mark']}" * bool(r["mark"]), r.get("image_rms", "")])
+                          verdict.long(r, "over_first"), f"{float(r['share']):.1f} %",
+                          r["mark"].replace(" ", ", "), r.get("image_rms", "")])
         found += here
     if not lines:
         by_others = any(BACKENDS[b].sides or BACKENDS[b].launch for b in step.backends(program))
         return "" if by_others else "Not measured yet (`make bench`).\n"
     head = ["back-end", "set", "over the step before", "over step 00",
-            "error, percent of the budget"]
-    if any(line[-1] for line in lines):
-        head.append("rms error of the image")
+            "error, percent of the budget", "mark", "rms error of the image"]
+    filled = [n for n in range(len(head)) if any(line[n] for line in lines)]
     return f"Speedups, medians with 95 % intervals: {'; '.join(machines)} " \
         f"([other machines](../../../results/{program.name}.md)). `~`: within measurement " \
-        f"noise{legend(found)}.\n\n" + table(head, [line[:len(head)] for line in lines]) + "\n"
+        f"noise{legend(found)}.\n\n" + table([head[n] for n in filled],
+                                              [[line[n] for n in filled] for line in lines]) + "\n"
 
 
 def legend(rows: Sequence[Row]) -> str:
