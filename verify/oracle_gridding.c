@@ -107,7 +107,7 @@ static void place_sources(const query *q, source sky[SOURCES_MADE])
 }
 
 /* Returns the phase, in cycles, of a source between the origin and (u, v, w). 1 - n is
- * computed without cancellation, from the angle to the phase centre. */
+ * computed without cancellation, from the angle to the phase center. */
 static long double phase_cycles(const source *src, double u, double v, double w)
 {
     long double l = src->l, m = src->m;

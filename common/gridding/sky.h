@@ -14,7 +14,7 @@ typedef struct {
 } visibility;
 
 typedef struct {
-    double l, m; /* direction cosines from the phase centre */
+    double l, m; /* direction cosines from the phase center */
     double flux;
 } source;
 
