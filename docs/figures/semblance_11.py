@@ -1,4 +1,4 @@
-"""Draw who computes what in one chunk of line3 in step 11 of semblance: semblance-11-list.svg.
+"""Draw the items of a chunk of line3 in step 11 of semblance: semblance-11-list.svg.
 
     python3 docs/figures/semblance_11.py
 
@@ -35,14 +35,14 @@ def main() -> None:
     top.text(HOST_END / 2, 0, f"{ITEMS - device} items, one after the other", ha="center",
              va="center", color=theme.FILL, fontsize=9)
     top.set(yticks=(0, 1), yticklabels=("host thread 0", "device"), ylim=(-0.5, 1.5))
-    top.set_title(f"Who computes when: the device has {device} of {ITEMS} items")
+    top.set_title(f"One chunk of line3: the device computes {device} of {ITEMS} items")
     bottom.plot([enqueued for *_, enqueued in BATCHES],
                 [ITEMS - first for first, *_ in BATCHES], "o-", color=theme.GREY, markersize=3,
                 label="items left in the list")
     bottom.vlines([enqueued for *_, enqueued in BATCHES], 0, [items for _, items, *_ in BATCHES],
                   color=theme.A, linewidth=4, label="size of a batch")
-    bottom.set(ylabel="items", ylim=(0, ITEMS + 10), xlabel="ms since the begin of the chunk")
-    bottom.set_title("A batch is a quarter of the device's fair part, after a slow start")
+    bottom.set(ylabel="items", ylim=(0, ITEMS + 10), xlabel="ms since the start of the chunk")
+    bottom.set_title("The first batches are small; later ones have a quarter of the fair part")
     bottom.legend()
     sizes = ", ".join(str(items) for _, items, *_ in BATCHES)
     theme.save(fig, "semblance-11-list.svg",

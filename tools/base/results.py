@@ -16,11 +16,13 @@ Row = dict[str, Any]
 
 # The values of a column `mark`, which say what is unusual about a measurement.
 MARKS = {
-    "busy": "other processes took more than a tenth of the CPU time in use, in three attempts",
+    "busy": "in each of three attempts, other processes took more than a tenth of the CPU time "
+            "in use",
     "few": "fewer than 15 repetitions count, because the others had too little CPU time",
-    "slower": "the whole interval is below 0.95 times the speed of the step before",
+    "slower": "even the upper end of the interval is below 0.95 times the speed of the step before",
     "quick": "measured with `QUICK=1`, with fewer repetitions",
-    "earlier": "an earlier form of the step; its present code has not run on this machine",
+    "earlier": "measured with an earlier form of the step; the present code has not run on "
+               "this machine",
     "SUSPICIOUS": "faster than the measured peak of the machine permits"}
 
 

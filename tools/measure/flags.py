@@ -19,7 +19,7 @@ from tools.history import rungs
 from tools.measure import bench, machine, same
 from tools.measure.item import Item, run_interleaved
 
-OWN, NATIVE = "the tree's", "ARCH=-march=native"
+OWN, NATIVE = "default", "ARCH=-march=native"
 FLAGS = {  # variables of make
     OWN: (),
     "-O0": ("OPT=-O0",),
@@ -29,7 +29,7 @@ FLAGS = {  # variables of make
     "-O3 -march=native, vectors of 128 bits": ("OPT=-O3", f"{NATIVE} -mprefer-vector-width=128"),
 }
 LANES = {
-    "the tree's, 4 lanes": ("EXTRA=-DLANES=4",),
+    "default, 4 lanes": ("EXTRA=-DLANES=4",),
     "-O3 -march=native, 8 lanes": ("OPT=-O3", NATIVE, "EXTRA=-DLANES=8"),
 }
 COLUMNS = "program step set flags seconds ratio low high is".split()

@@ -45,16 +45,18 @@ def steps() -> str:
                                    else ("seq",)),
                       milliseconds(shown(gpu, program), step, ("cuda",)) +
                       earlier(shown(gpu, program), step)])
-    return results.table(["step", "what changes", "2 CPU threads",
-                          results.display_name(gpu)], lines) + \
-        f"\nCPU: {results.display_name(cpu)}; medians of interleaved runs of the computation, " \
-        "without start-up." + f" `*`: {results.MARKS['earlier']}." * any(
-            line[-1].endswith("*") for line in lines) + "\n"
+    return results.table(["step", "what changes", "CPU", results.display_name(gpu)], lines) + \
+        f"\nCPU: {results.display_name(cpu)}, one thread in step 00 and two later. Times are " \
+        "medians of interleaved runs, without initialization." + \
+        f" `*`: {results.MARKS['earlier']}." * any(line[-1].endswith("*") for line in lines) + "\n"
 
 
 def machines() -> str:
     cpu, gpu = (results.display_name(results.reference().get(k, "none")) for k in ("cpu", "gpu"))
-    return f"CPU: {cpu}, one thread in step 00 and two later. GPU: {gpu}.\n"
+    program = tree.programs()[0]
+    rows = shown(results.reference().get("gpu", "none"), program)
+    legend = " `*`: earlier code of the step." * any(earlier(rows, s) for s in tree.steps())
+    return f"CPU: {cpu}, one thread in step 00 and two later. GPU: {gpu}.{legend}\n"
 
 
 def gain(step: tree.Step, named: bool = False) -> str:
@@ -67,12 +69,13 @@ def gain(step: tree.Step, named: bool = False) -> str:
                 ratio = verdict.short(r, "over_previous")
                 name = f"{results.display_name(machine)}, `{backend}`" if named else device.upper()
                 texts.append(f"{name}: {milliseconds([r], step, [backend])}" +
-                             f" ({ratio})" * bool(ratio))
+                             f" ({ratio})" * bool(ratio) + " `*`" * ("earlier" in r["mark"]))
     text = f"**{'; '.join(texts) or 'Not measured on these machines'}.**"
     if named:
         text += f" Set {program.shown}, without initialization"
         text += "; in parentheses the speed relative to the step before (`~`: within measurement " \
             "noise)." if step.number > "00" else "."
+        text += f" `*`: {results.MARKS['earlier']}." * any(t.endswith("`") for t in texts)
     return text + "\n"
 
 

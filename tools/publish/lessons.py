@@ -173,9 +173,10 @@ def rungs_table(step: Step, program: Program) -> str:
             count = runs([r for key, r in own.items() if key[:3] in columns])
             legends.append(f"{results.display_name(machine)}{results.elsewhere(machine)}, "
                            f"medians of {count} interleaved "
-                           "runs; `~`: within measurement noise; `same code`: as the rung "
-                           "before; `-`: no such program; `missed`: less than half or more than "
-                           "twice each prediction.\n\n")
+                           "runs; `~`: within measurement noise; `same code`: the rung before "
+                           "has the same code; `-`: no such program, or not measured; `missed`: "
+                           "the speedup is less than half of each prediction or more than twice "
+                           "each prediction.\n\n")
     return "".join(legends or ["Not measured yet (`make bench RUNGS=1`).\n\n"]) + \
         table(head, lines)
 

@@ -231,7 +231,7 @@ def page(program: Program) -> str:
         text += "\n\n"
         for table in module.TABLES:
             unit = UNITS.get(table.value, program.mk.get("rate", "rate"))
-            by = f" by {table.axis}" * (table.axis != "set")
+            by = f"; columns: {table.axis}" * (table.axis != "set")
             text += f"**{table.title}.** {unit}{by}.\n\n" + \
                 results.table(*cells(table, {**gpu, **by_key(rows)}, program)) + "\n"
     return text or f"Not measured yet (`make papers PROGRAM={program.name}`).\n"

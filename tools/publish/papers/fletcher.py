@@ -12,8 +12,8 @@ SETS = {n: f"form=TTI nx={n} ny={n} nz={n} tmax={tmax}" for n, tmax in TIMES.ite
 
 
 def version(name: str, step: str, paper: str) -> list[Run]:
-    """A version of the paper; from Der1Der1Orig on, with OpenMP also as this tree has it."""
-    own = [] if step == "04" else [Run(f"{name}, this tree", step, "omp")]
+    """A version of the paper; from Der1Der1Orig on, with OpenMP also our step."""
+    own = [] if step == "04" else [Run(f"{name}, our step {step}", step, "omp")]
     code = step if step == "04" else f"{step}/paper"
     return [Run(name, "01/no-simd" if step == "04" else code, "omp", "", [f"{name} OpenMP"], paper),
             *own, Run(name, code, "openacc", "", [f"{name} OpenACC"], paper),

@@ -3,7 +3,7 @@ figure 1 and tables I to IV. Its table V, the time by kernel on a GTX 1650 at n 
 argument profile=1 prints here: black and red sweeps 39 % each, set_bnd 11 %, copies 4 %."""
 from tools.publish.paper import Run, Table, by_threads
 
-MACHINE = "GeForce GTX 1650, and a cluster: 24 cores, a GPU that it does not name"
+MACHINE = "GeForce GTX 1650, and a cluster with 24 cores and an unnamed GPU"
 SETS = {"wa1": "events={data}/stir.txt n=42 solver=gs",
         "168": "events={data}/stir.txt n=168 steps=10"}
 STEPS = [Run("sequential", "00", "seq"), Run("unit stride", "01", "seq"),

@@ -12,7 +12,7 @@ iterations that it guesses, dim / 32 * 8 * dim, it does not test for the end (1.
 """
 from tools.publish.paper import Run, Table, by_threads
 
-MACHINE = "miro and quark of the CREMI, not described; up to 44 threads and a GPU"
+MACHINE = "the machines miro and quark, with up to 44 threads and a GPU"
 DIMS = "64 128 256 512 1024 2048".split()
 SETS = {"short": "dim=1024 max_iterations=100", "longer": "dim=1024 max_iterations=10000",
         "whole": "dim=512", "small": "dim=128",
