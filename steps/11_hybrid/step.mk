@@ -15,7 +15,7 @@
 11_hybrid.cflags.fletcher      = $(NATIVE)
 11_hybrid.changes.fletcher     = hybrid.c sides.h host.h cpu.c opencl.c kernel.cl cuda.cu tile.h
 11_hybrid.reason.fletcher      = host and device become functions that hybrid.c calls; hybrid.c, sides.h and host.h are new
-11_hybrid.predict.fletcher.cpu = 0.93: a device that consists of half of the cores adds no compute power; both sides wait for each other in each step, and copy two halos of 2 MB (208 points per axis) while neither computes
+11_hybrid.predict.fletcher.cpu = 0.93 relative to two host threads: a device that consists of half of the cores adds no compute power; both sides wait for each other in each step, and copy two halos of 2 MB (208 points per axis) while neither computes
 11_hybrid.predict.fletcher.gpu = 1.0 over the GPU alone: the host has a twentieth of its speed, and the exchange, which nothing overlaps, takes as long as what it saves
 11_hybrid.flops.fletcher       = 260 samples
 11_hybrid.bytes.fletcher.dram  = 52 samples
@@ -23,7 +23,7 @@
 11_hybrid.title.gridding       = Host and device take segments of the grid from a common list
 11_hybrid.changes.gridding     = hybrid.c sides.h cpu.c opencl.c cuda.cu
 11_hybrid.reason.gridding      = both sides are in one binary: the distribution of work is new, and the code of the device is split into set-up, start and completion
-11_hybrid.predict.gridding.cpu = 1.85 of one host thread alone, with PoCL on the other core: the sum of both rates, minus the sorting, during which only one core works; 0.9 of two host threads, which have no grid to copy
+11_hybrid.predict.gridding.cpu = 1.85 relative to one host thread alone, with PoCL on the other core: the sum of both rates, minus the sorting, during which only one core works; 0.9 of two host threads, which have no grid to copy
 11_hybrid.predict.gridding.gpu = 1 + Td / Th over the device alone: 1.05 if the device is twenty times as fast as its host
 
 11_hybrid.title.fluid       = The device computes the velocity, the host the density
@@ -37,5 +37,5 @@
 11_hybrid.changes.sandpile     = levels.h slab.h cpu.c cuda.cu hybrid.c kernel.cl opencl.c sides.h
 11_hybrid.cflags.sandpile      = $(NATIVE)
 11_hybrid.reason.sandpile      = each back-end becomes one side, which computes given steps of given rows; hybrid.c, sides.h and slab.h are new; steps in registers are left out
-11_hybrid.predict.sandpile.cpu = 0.7: one of two threads becomes a device that computes an eighth more rows than its own
+11_hybrid.predict.sandpile.cpu = 0.7 relative to two host threads: one of two threads becomes a device that computes an eighth more rows than its own
 11_hybrid.predict.sandpile.gpu = 1.0: a temporal block of dim=1024 takes less time than a launch; from dim=8192 on it should reach the sum of both rates
