@@ -229,17 +229,16 @@ static bool asks_help(const char *text)
  * would end in a segmentation fault. An entry per nested level, separated by commas. */
 static void require_threads(void)
 {
-    enum { MAX_THREADS = 4096 };
     const char *text = getenv("OMP_NUM_THREADS");
     while (text && *text) {
         char *end;
         long long threads = strtoll(text, &end, 10);
         bool is_number = end != text;
         text = end + strspn(end, " ");
-        if (!is_number || threads < 1 || threads > MAX_THREADS ||
+        if (!is_number || threads < 1 || threads > THREADS_MAX ||
             (*text && *text != ','))
             fail("OMP_NUM_THREADS=%s: expected a whole number from 1 to %d",
-                 getenv("OMP_NUM_THREADS"), MAX_THREADS);
+                 getenv("OMP_NUM_THREADS"), THREADS_MAX);
         text += *text == ',';
     }
 }

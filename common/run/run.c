@@ -338,24 +338,24 @@ uint64_t splitmix64(uint64_t start, uint64_t n)
 /* ---- the machine --------------------------------------------------------------------
  */
 
-/* The value of an environment variable, at least 1, or `reported` if it is not set. */
-static long replaced_by(const char *variable, long reported)
+/* The value of an environment variable, 1 to `most`, or `reported` if it is not set. */
+static long replaced_by(const char *variable, int most, long reported)
 {
     const char *text = getenv(variable);
-    return text && *text ? parse_int(variable, text, 1, INT_MAX) : reported;
+    return text && *text ? parse_int(variable, text, 1, most) : reported;
 }
 
 long machine_l2_cache(void)
 {
     long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE); /* 0 or -1 if unknown */
-    return replaced_by("CACHE_L2", bytes > 0 ? bytes : 1 << 20);
+    return replaced_by("CACHE_L2", INT_MAX, bytes > 0 ? bytes : 1 << 20);
 }
 
 int machine_processors(void)
 {
     cpu_set_t allowed;
     bool known = !sched_getaffinity(0, sizeof allowed, &allowed);
-    return (int)replaced_by("PROCESSORS", known ? CPU_COUNT(&allowed) : 1);
+    return (int)replaced_by("PROCESSORS", THREADS_MAX, known ? CPU_COUNT(&allowed) : 1);
 }
 
 void bind_thread(int thread, int threads)

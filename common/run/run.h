@@ -100,7 +100,9 @@ uint64_t splitmix64(uint64_t start, uint64_t n);
  * The size of the L2 cache of a core, in bytes, and the number of cores that this
  * process may use, as the operating system reports them. The environment variables
  * CACHE_L2 and PROCESSORS replace them, so that verification can try the decisions that
- * a program makes on other machines. */
+ * a program makes on other machines. OMP_NUM_THREADS and PROCESSORS are at most
+ * THREADS_MAX: libraries end in a crash if they cannot start their threads. */
+enum { THREADS_MAX = 4096 };
 long machine_l2_cache(void);
 int machine_processors(void);
 
