@@ -574,6 +574,12 @@ TEST(result_names)
     assert_int_equal(*(unsigned char *)b.data, 8);
     free(b.data);
 
+    /* A symbolic link that leads nowhere is not replaced either. */
+    assert_int_equal(symlink("none", "to_none"), 0);
+    assert_null(result_open("to_none"));
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(unlink("to_none"), 0);
+
     /* A device stays a device. */
     npy_write("/dev/null", &a);
     result_check("out", "/dev/null");

@@ -509,6 +509,10 @@ FILE *result_open(const char *path)
     struct stat status;
     bool exists = stat(path, &status) == 0;
     if (!exists && (errno != ENOENT || !*path)) return NULL;
+    if (!exists && lstat(path, &status) == 0) { /* a link that leads nowhere */
+        errno = ENOENT;
+        return NULL;
+    }
     if (exists && S_ISDIR(status.st_mode)) {
         errno = EISDIR;
         return NULL;

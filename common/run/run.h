@@ -202,7 +202,8 @@ int input_line(FILE *file, char *line, size_t size, char reason[REASON_SIZE]);
  * flushes and renames; it returns 0, or -1 with errno set and the temporary file
  * removed. result_drop() removes the temporary file and an empty folder of
  * result_folder(). Both close the stream. fail(), SIGHUP, SIGINT and SIGTERM remove
- * those of all open results. If path exists and is a device or a pipe (/dev/null,
+ * those of all open results. A symbolic link must lead to a file, because rename()
+ * would replace the link. If path exists and is a device or a pipe (/dev/null,
  * /dev/stdout), it is written in place. */
 FILE *result_open(const char *path);
 const char *result_temporary(FILE *stream); /* NULL if path is written in place */
