@@ -195,6 +195,7 @@ files("fluid", "{fluid} events=",
       ("", ": no event in 0 lines"), ("# nothing\n\n", ": no event in 2 lines"),
       ("source 1 0\n\0source 1 0\n", ":2: a zero byte: expected text"),
       ("time 3\ntime 3\n", f":2: {NOT_FIRST}"),
+      ("source 1 0\nsource 2 1\0source 3 2", ":2: a zero byte: expected text"),
       ("source 60 0\nforce 9 -5 3 0\nforce -4 7 11 1\ntime 3\n", f":4: {NOT_FIRST}"),
       ("time\n", ":1: expected time N"),
       ("source 60 0\nsink 3 3\n", ":2: sink: expected source, force or time"),
@@ -208,7 +209,7 @@ files("fluid", "{fluid} events=",
       *((f"source 3 {x}\n", f":1: {x}: {STEP}") for x in ("-1", "1.5", "99999999999")),
       ("source 3 5\nsource 3 4\n",
        ":2: step 4 comes after step 5: expected steps that do not decrease"),
-      (f"source 1 0\nsource {'9' * 300} 0\n", ":2: line too long: expected at most 254 bytes"))
+      (f"source 1 0\nsource {'9' * 300} 0\n", ":2: too long: expected at most 255 bytes"))
 
 # ---- fletcher ------------------------------------------------------------------------
 

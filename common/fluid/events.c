@@ -94,20 +94,14 @@ event_list events_read(const char *path)
     if (problem) fail("events=%s: cannot be read: %s", path, problem);
 
     event_list list = {.steps = -1};
-    char line[MAX_LINE];
-    int number = 0;
-    while (fgets(line, sizeof line, f)) {
+    char line[MAX_LINE], reason[REASON_SIZE];
+    int number = 0, found;
+    while ((found = input_line(f, line, sizeof line, reason)) > 0) {
         number++;
-        size_t length = strlen(line);
-        if (length + 1 == sizeof line && line[length - 1] != '\n')
-            fail("%s:%d: line too long: expected at most %d bytes", path, number,
-                 MAX_LINE - 2);
-        if (length == 0 || (line[length - 1] != '\n' && !feof(f)))
-            fail("%s:%d: a zero byte: expected text", path, number);
-        list.digest = digest_update(list.digest, line, length);
+        list.digest = digest_update(list.digest, line, strlen(line) + 1);
         read_line(&list, path, number, line);
     }
-    if (ferror(f)) fail("events=%s: cannot be read: %s", path, strerror(errno));
+    if (found < 0) fail("%s:%d: %s", path, number + 1, reason);
     fclose(f);
     if (!list.count) fail("%s: no event in %d lines", path, number);
     return list;
