@@ -225,7 +225,7 @@ cases("fletcher", "{fletcher}",
       *((f"{key}={x}", ANISOTROPY) for key in ("epsilon", "delta") for x in (-0.5, 101)),
       *((f"{key}={x}", ": expected -100 to 100 radians") for key in ("theta", "phi")
         for x in (-101, 1000)),
-      ("epsilon=90000.npy", ": expected a number"),
+      ("epsilon=2layers.npy", ": No such file or directory"),
       *((f"dt={dt}", UNSTABLE.format(0.00123299, 10, 3649.66)) for dt in (1, 0.002)),
       ("form=ISO dt=0.00151", UNSTABLE.format(0.0015, 10, 3000)),
       *((f"{key}=2", f"dt=0.001{UNSTABLE.format(0.000246598, 2, 3649.66)}")

@@ -89,13 +89,16 @@ static void read_field(model *m, int k, const char *path)
     free(a.data);
 }
 
-/* Parses a number or reads a file. A text that begins like a number is a number. */
+/* Parses a number or reads a file. A text that begins like a number is a number, unless
+ * it ends in .npy. */
 static void parse_property(model *m, int k, const char *text)
 {
+    size_t length = strlen(text);
+    bool is_npy = length > 4 && !strcmp(text + length - 4, ".npy");
     const char *digits = text + strspn(text, "+-.");
     char *end;
     strtod(text, &end);
-    if (!isdigit((unsigned char)*digits) && (end == text || *end)) {
+    if (is_npy || (!isdigit((unsigned char)*digits) && (end == text || *end))) {
         read_field(m, k, text);
         return;
     }
