@@ -18,7 +18,8 @@ static const char about[] = "models how waves travel from a source in the center
                             "Fields are written as [z][y][x], the absorbing band and a "
                             "halo of 4 points included.";
 
-enum { FOLDER_LENGTH = 4000 }; /* with the name of a snapshot, below PATH_MAX */
+/* With the name of a snapshot, a path is shorter than PATH_MAX. */
+enum { FOLDER_LENGTH = 4000, PATH_LENGTH = FOLDER_LENGTH + 32 };
 static const double SNAPSHOT_INTERVAL = 0.01; /* seconds of model time */
 static const double TIME_TOLERANCE = 1e-9;    /* seconds, for the rounding of it * dt */
 /* A wave that does not grow is at most the sum of the values of the source, times the
@@ -93,12 +94,24 @@ static void write_picture(const char *path, const float *p, const grid *g,
     free(rows);
 }
 
-static void write_snapshot(const char *folder, int number, const float *p,
-                           const grid *g, const slab *s)
+static void snapshot_path(char path[PATH_LENGTH], const char *folder, int number)
 {
-    char path[FOLDER_LENGTH + 32];
-    snprintf(path, sizeof path, "%s/p-%04d.npy", folder, number);
-    write_field(path, p, g, s);
+    snprintf(path, PATH_LENGTH, "%s/p-%04d.npy", folder, number);
+}
+
+/* Creates the folder. No snapshot may replace another result or an input. */
+static void prepare_snapshots(const char *folder, const model *m)
+{
+    char path[PATH_LENGTH];
+    if (strlen(folder) > FOLDER_LENGTH)
+        fail("snapshots=%.100s...: too long: expected at most %d characters", folder,
+             FOLDER_LENGTH);
+    result_folder("snapshots", folder);
+    double last = (m->steps * m->dt + TIME_TOLERANCE) / SNAPSHOT_INTERVAL;
+    for (int n = 1; n <= m->steps && n <= last; n++) {
+        snapshot_path(path, folder, n);
+        result_distinct("snapshots", path);
+    }
 }
 
 /* Returns the sum of squares over all points. It is summed plane by plane, so that the
@@ -148,10 +161,7 @@ int main(int argc, char **argv)
     if (out) result_check("out", out);
     if (out_q) result_check("q", out_q);
     if (picture) result_check("picture", picture);
-    if (snapshots && strlen(snapshots) > FOLDER_LENGTH)
-        fail("snapshots=%.100s...: too long: expected at most %d characters", snapshots,
-             FOLDER_LENGTH);
-    if (snapshots) result_folder("snapshots", snapshots);
+    if (snapshots) prepare_snapshots(snapshots, &m);
     if (m.absorb == 0 && run_rank == 0)
         fprintf(stderr, "fletcher: absorb=0: no absorbing band: the faces reflect\n");
 
@@ -179,7 +189,11 @@ int main(int argc, char **argv)
         run += seconds() - step_start;
         if (silent)
             silent_energy = energy_of("p", p, &g, &s) + energy_of("q", q, &g, &s);
-        if (snapshot) write_snapshot(snapshots, ++written, p, &g, &s);
+        if (snapshot) {
+            char path[PATH_LENGTH];
+            snapshot_path(path, snapshots, ++written);
+            write_field(path, p, &g, &s);
+        }
         progress("time", it, m.steps);
     }
     Finalize();

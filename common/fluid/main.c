@@ -79,23 +79,36 @@ static void apply_events(const state *b, const event_list *events, size_t *next,
     }
 }
 
+enum { PATH_LENGTH = 4096 };
+
+/* Returns the length of the path of a frame, even if it is longer than the array. */
+static int frame_path(char path[PATH_LENGTH], const char *folder, int step)
+{
+    return snprintf(path, PATH_LENGTH, "%s/%06d.png", folder, step);
+}
+
 static void write_frame(const char *folder, int step, state *b, float peak)
 {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%06d.png", folder, step);
+    char path[PATH_LENGTH];
+    frame_path(path, folder, step);
     picture_write(path, b->s.g, read_field(b, DENSITY), peak);
 }
 
-static void check_movie_folder(const char *folder)
+/* No frame may replace another result or an input. */
+static void check_movie_folder(const char *folder, int steps)
 {
     struct stat info;
-    char path[4096];
+    char path[PATH_LENGTH];
     if (stat(folder, &info))
         fail("movie=%s: cannot be written: %s", folder, strerror(errno));
     if (!S_ISDIR(info.st_mode)) fail("movie=%s: expected a folder", folder);
-    if (snprintf(path, sizeof path, "%s/%06d.png", folder, 0) >= 4000)
+    if (frame_path(path, folder, 0) >= 4000)
         fail("movie=: path too long: expected at most 4000 bytes");
     result_check("movie", path);
+    for (int t = 1; t < steps; t++) {
+        frame_path(path, folder, t);
+        result_distinct("movie", path);
+    }
 }
 
 int main(int argc, char **argv)
@@ -125,7 +138,7 @@ int main(int argc, char **argv)
     if (velocity) result_check("velocity", velocity);
     if (totals) result_check("totals", totals);
     if (picture) result_check("picture", picture);
-    if (movie) check_movie_folder(movie);
+    if (movie) check_movie_folder(movie, steps);
 
     double start = seconds();
     grid g = b.s.g;

@@ -616,15 +616,23 @@ static struct {
     bool is_result;
 } named[FILES_MAX];
 
+/* Calls fail() if an argument names this file and one of the two is for a result.
+ * Returns the number of named files. */
+static int require_distinct(const char *key, const char *path, bool is_result)
+{
+    int i = 0;
+    for (; i < FILES_MAX && named[i].key; i++)
+        if ((is_result || named[i].is_result) && same_file(path, named[i].path))
+            fail("%s= and %s= name the same file: %s", named[i].key, key, path);
+    return i;
+}
+
 /* Two arguments may name one device, or one input. */
 static void name_file(const char *key, const char *path, bool is_result)
 {
     struct stat status;
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) return;
-    int i = 0;
-    for (; i < FILES_MAX && named[i].key; i++)
-        if ((is_result || named[i].is_result) && same_file(path, named[i].path))
-            fail("%s= and %s= name the same file: %s", named[i].key, key, path);
+    int i = require_distinct(key, path, is_result);
     if (i == FILES_MAX) fail("internal error: more than %d named files", FILES_MAX);
     named[i].key = key;
     named[i].path = strdup(path);
@@ -640,6 +648,11 @@ void name_input(const char *key, const char *path)
 void name_result(const char *key, const char *path)
 {
     name_file(key, path, true);
+}
+
+void result_distinct(const char *key, const char *path)
+{
+    require_distinct(key, path, true);
 }
 
 void result_check(const char *key, const char *path)

@@ -230,6 +230,10 @@ void name_result(const char *key, const char *path);
  * in the same folder. Symbolic links are followed. */
 bool same_file(const char *path, const char *other);
 
+/* Calls fail() as name_result() does, but does not record the file: for one of a series
+ * of results in a folder. */
+void result_distinct(const char *key, const char *path);
+
 /* Calls name_result(), and checks before long work begins that path can be written,
  * without leaving a file: fail("key=path: cannot be written: ..."). */
 void result_check(const char *key, const char *path);
