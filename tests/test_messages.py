@@ -301,6 +301,8 @@ cases("gridding", "{gridding}",
       ("task=image accuracy=0.001 cell=1 baseline=1e9", "task=image: w extends over 2.1676e+09 "
        "wavelengths: * planes needed: expected at most 65536"),
       ("cell=100 strict=1", STRICT.format(3, "(3665, 2356.5)", 64, 100, 3)),
+      ("baseline=0.1 cell=0.1",
+       "cell=0.1: a source is beyond the horizon: expected more than 0.178 wavelengths"),
       ("cell=0.001", OUTSIDE.format(20)),
       ("grid=65536 precision=double", "the grid: too large (68.7 GB): expected at most * GB, the "
        "memory limit"))

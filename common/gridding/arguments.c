@@ -176,6 +176,18 @@ static void make_values(void *context, int t, int threads)
     }
 }
 
+/* Calls fail() if a source is beyond the horizon, where it has no visibilities. */
+static void require_visible(const request *r, const observation *o)
+{
+    double farthest = 0;
+    for (int i = 0; i < o->known; i++)
+        farthest = fmax(farthest, hypot(o->sources[i].l, o->sources[i].m));
+    if (farthest > 1)
+        fail("cell=%g: a source is beyond the horizon: expected more than %.3g "
+             "wavelengths",
+             r->cell, r->cell * farthest);
+}
+
 static void make_visibilities(const request *r, observation *o)
 {
     double extent = r->baseline * r->frequency / light;
@@ -243,6 +255,7 @@ observation observe(const request *r)
     if (!inside)
         fail("all %d visibilities are outside the grid: expected at least one inside",
              o.outside);
+    if (!r->degrid && !r->integer) require_visible(r, &o);
     if (!(o.norm > 0)) fail("all weights are 0: expected at least one above 0");
     return o;
 }
