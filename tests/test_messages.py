@@ -163,6 +163,9 @@ files("sandpile", "{sandpile} -dim config=",
          f"column {at % 4}: {GRAINS}") for kind, at, value in (
              ("<f8", 0, -1), ("<i4", 6, -1), ("<f4", 9, 0.5), ("<f8", 10, numpy.nan),
              ("<i4", 5, 10**9 + 1))))
+cases("sandpile", "{sandpile}",
+      ("dim=17 batch=58824 max_iterations=0",
+       "picture=pile.png: too wide (58824 grids of 17 cells): expected at most 1000000 cells"))
 cases("sandpile-hybrid", "{sandpile}",
       ("trace=t.csv",
        "trace=: not supported by this back-end: expected busy=, or the back-end omp"))

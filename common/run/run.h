@@ -275,7 +275,9 @@ npy npy_load(const char *key, const char *path);
 double npy_element(const npy *a, size_t i);
 
 /* Writes a picture as PNG (png.c): rows from the top, `channels` bytes per pixel, 1 for
- * gray or 3 for RGB. fail() if path cannot be written. */
+ * gray or 3 for RGB. fail() if path cannot be written, or if a side is longer than
+ * PNG_SIDE_MAX, the limit of libpng. */
+enum { PNG_SIDE_MAX = 1000000 };
 void png_write(const char *path, int width, int height, int channels,
                const unsigned char *pixels);
 

@@ -69,6 +69,9 @@ int main(int argc, char **argv)
 
     double start = seconds();
     pile p = request_pile(&r);
+    if (picture && (double)p.dim * p.batch > PNG_SIDE_MAX)
+        fail("picture=%s: too wide (%d grids of %d cells): expected at most %d cells",
+             picture, p.batch, p.dim, PNG_SIDE_MAX);
     tile_trace trace = {.capacity = TRACE_CAPACITY};
     if (trace_path) {
         trace.record = allocate(TRACE_CAPACITY, sizeof *trace.record, "the trace");
