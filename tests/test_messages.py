@@ -437,6 +437,8 @@ cases("00_sequential/semblance-seq", "{section} window=moveout",
        "np: a search of 2.5e+09 points: expected at most 2^31 - 1 with window=moveout"))
 case("semblance", "{section} d=0,0,50000 e=0,0,50000",
      "np: * (A, B, C) and 2.5e+09 (D, E): expected at most 2^30 of each")
+case("semblance", "{section} -a -b -c -d -e in=near.su velocity=1500,3000 period=0.02 dip=1000 "
+     "aperture=1e9,1e9", COMPLETE.format("*"))
 case("semblance-hybrid", "{section} window=moveout",
      ": not in this step or back-end: expected window=parallel")
 BOTH = "{}= and {}= are both set: expected only one of them"

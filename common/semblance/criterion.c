@@ -24,6 +24,7 @@
 #include "criterion.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +99,7 @@ static void set_range(ranges *row, int k, double low, double high, double shift,
     double n = fmax(ceil(shift / step - 1e-9), 1), first = (high - low) / (2 * n);
     row->p0[k] = low + first;
     row->p1[k] = high + first;
-    row->np[k] = n;
+    row->np[k] = fmin(n, INT_MAX); /* a search of so many is refused */
 }
 
 /* The time after the square t^2 has grown by c x^2. */
