@@ -174,3 +174,13 @@ def test_ibm_floats_after_a_dead_trace(check, tmp_path):
     ended = run(tmp_path, "in=in.su", "m0=60", "h0=60", "t0=1", "tau=0.002",
                 *(f"{k}=0,0,1" for k in "abcde"))
     check("refused", "its samples are IBM floats" not in ended.stderr and ended)
+
+
+def test_full_standard_output(check, tmp_path):
+    """All files are written before the results are printed."""
+    survey(tmp_path / "in.su")
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run([BINARY, "in=in.su", *JOB, "stack=s.su"], cwd=tmp_path, text=True,
+                               stdout=full, stderr=subprocess.PIPE, timeout=TIMEOUT)
+    check("refused", (ended.returncode != 1 or "standard output: " not in ended.stderr) and ended)
+    check("stack=", not (tmp_path / "s.su").exists() and "is missing")

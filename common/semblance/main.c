@@ -92,6 +92,7 @@ static void whole_traces(request *r)
     if (r->choose) choose_options(r);
     section(r);
     if (r->fill) dead_end(r, stack);
+    if (fflush(stdout)) fail("standard output: cannot be written");
     free(filled);
 }
 

@@ -551,7 +551,6 @@ static void report(const work *s, const pass_totals *total)
            total->time.init, total->time.run, total->searched, total->time.kernel);
     if (!run_rank) report_filled(s->r, &total->filled);
     if (s->checks && !run_rank) check_report(s->check, s->checks, &s->compared);
-    if (fflush(stdout)) fail("standard output: cannot be written");
 }
 
 void pass_execute(request *r, const pass *p, pass_totals *total)
