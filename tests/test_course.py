@@ -85,6 +85,8 @@ def test_exercise_and_reveal(check, tmp_path):
           not (attempt.with_name(f"{PROGRAM}.1") / "mine.h").exists())
     check.process("exercise: no step before", exercise(STEP="00"), 1, "first step of")
     check.process("exercise: which step", exercise(STEP=""), 1, "STEP= is not set: expected")
+    check.process("exercise: which program", exercise(PROGRAM="fluid sandpile"), 1,
+                  "PROGRAM=fluid sandpile: several programs: expected one")
 
 
 # ---- export -------------------------------------------------------------------------

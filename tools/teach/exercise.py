@@ -79,6 +79,8 @@ def named() -> tuple[Step, Program]:
     if not programs:
         raise SystemExit(f"PROGRAM={os.environ['PROGRAM']}: not in {step.name}: expected one of "
                          f"{' '.join(p.name for p in tree.programs() if step.has(p))}")
+    if len(programs) > 1 and os.environ.get("PROGRAM"):
+        raise SystemExit(f"PROGRAM={os.environ['PROGRAM']}: several programs: expected one")
     return step, programs[0]
 
 
