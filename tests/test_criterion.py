@@ -1,10 +1,14 @@
-"""test_criterion.py: the period of the oracle. test_section_oracle.py compares the
-ranges, window and aperture that follow from velocity=.
+"""test_criterion.py: the period of the oracle, and the apertures of surveys whose shots or
+receivers are far apart. test_section_oracle.py compares the ranges, window and aperture that
+follow from velocity= in other surveys.
 """
 import random
+import re
 
 import numpy
+import pytest
 
+from tests.helpers import binaries, run
 from tools.verify import section_oracle as oracle
 
 DT, NS = 4000, 150
@@ -39,3 +43,24 @@ def test_period(check, tmp_path):
                          tmp_path)
         found = oracle.period(job.traces, job.dt)
         check(f"{period}", abs(found - period) > 0.2 * period and f"{found}")
+
+
+@pytest.mark.parametrize("shots, receivers", [
+    (10, 10), (25, 150), (40, 300), (200, 20), (200, 300), (3000, 60)])
+def test_aperture(check, tmp_path, shots, receivers):
+    """The bounds on the default aperture are for the distances between receivers alone."""
+    noise = numpy.random.default_rng(5)
+    with open(tmp_path / "in.su", "wb") as out:
+        for i in range(25):
+            source, channel = i // 5 * shots, i % 5
+            head = {"trid": 1, "scalco": 1, "sx": source, "ns": 60, "dt": DT,
+                    "gx": source + 100 + channel * receivers}
+            out.write(oracle.put(head, "=") + noise.standard_normal(60).astype("f4").tobytes())
+    (tmp_path / "places.txt").write_text(f"sx gx\n{2 * shots} {2 * shots + 100}\n")
+    ended = run([binaries("semblance", ("omp",))[-1][2], "in=in.su", "positions=places.txt",
+                 "velocity=5000,6000", "dip=0", "period=0.1", "t0=0.1", "check=0", "stack=s.su"],
+                tmp_path)
+    check("status", ended.returncode and ended.stderr)
+    found = re.findall(r"aperture=(\S+),(\S+) m", ended.stderr)
+    wanted = max(0.6 * shots, min(0.6 * receivers, 60)), max(receivers, min(5 * receivers, 250))
+    check("aperture", [*map(float, *found)] != [*wanted] and f"{found}, expected {wanted}")
