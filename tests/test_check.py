@@ -120,6 +120,23 @@ def test_offset(check, tmp_path):
         check(f"{constant}: samples", error > 0.02 and f"{error}")
 
 
+def test_offset_of_samples_that_are_not_filled(check, tmp_path):
+    """The constant is added to the samples that are searched: not to muted ones, nor to traces
+    that stay dead."""
+    (tmp_path / "mute.txt").write_text("0 0.06\n300 0.2\n")
+    (tmp_path / "places.txt").write_text("1250 60\n1260 110\n90000 60\n")
+    write(tmp_path / "in.su", constant=5.0)
+    ended = run([binary(), "in=in.su", "positions=places.txt", VELOCITY, "window=moveout",
+                 "dip=0", "check=0", "mute=mute.txt", "stack=s.su"], tmp_path)
+    check("said", (ended.returncode or "a constant offset" not in ended.stderr) and ended)
+    rows = oracle.split(tmp_path / "s.su", "=")[1]
+    for row, h in zip(rows, (60, 110)):
+        first = int(numpy.ceil(round(numpy.interp(2 * h, (0, 300), (60, 200)) / 4, 6)))
+        check(f"h={h}: muted", row[:first].any() and f"{row[:first]}")
+        check(f"h={h}: filled", (abs(row[first:] - 5) > 3).any() and f"{row[first:]}")
+    check("dead", rows[2].any() and f"{rows[2]}")
+
+
 @pytest.mark.parametrize("step, backend", [
     ("00_sequential", "seq"), ("05_algebra", "omp"), ("08_vector", "omp"),
     ("09_blocking", "omp"), ("10_algorithm", "omp"), ("10_algorithm", "ocl"),
