@@ -159,6 +159,25 @@ def test_scale_of_delays(fill):
         {(80, -10)}
 
 
+@pytest.mark.parametrize("first", [800, 818, 819, 820, 900])
+def test_late_outputs(tmp_path, first):
+    """The first output time is in the header, also if it does not fit the unit of the input:
+    3.276 s are the last sample of 4 ms that 16 bits hold in tenths of a millisecond."""
+    traces, *_ = survey(change=with_(delrt=32000, tscale=-10))
+    (tmp_path / "in.su").write_bytes(b"".join(traces))
+    (tmp_path / "places.txt").write_text("sx gx\n110 260\n")
+    ended = run([binaries("semblance", ("omp",))[-1][2], "in=in.su", "positions=places.txt",
+                 f"t0={first * 0.004!r},0.004,3", "tau=0.008", "stack=out.su",
+                 *(f"{k}=0" for k in "abcde")], tmp_path)
+    if first == 900:  # after the last sample
+        assert ended.returncode == 1 and "recorded time" in ended.stderr
+        return
+    assert ended.returncode == 0, ended.stderr
+    raw = (tmp_path / "out.su").read_bytes()
+    delay, scale = (struct.unpack_from("<h", raw, at)[0] for at in (108, 214))
+    assert delay / (-scale or 1) == first * 4, (delay, scale)
+
+
 def test_units(fill):
     """Coordinates in a unit that scalco does not tell are refused, unless the offset is said to
     be wrong, and so are those in which nothing arrives within the record."""
