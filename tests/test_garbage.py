@@ -134,6 +134,24 @@ def test_reported(check, tmp_path, binary):
     check("zero", "live traces are all zero" not in ended.stderr and ended)
 
 
+def test_spikes(check, tmp_path, binary):
+    """One sample is a spike, two neighbours are none: anywhere in a trace."""
+    survey(random.Random(4), tmp_path / "survey.su")
+    heads, samples = oracle.split(tmp_path / "survey.su", "=")
+    (tmp_path / "places.txt").write_text("sx gx\n1100 1250\n")
+    ns, trace = samples.shape[1], 33
+    for first in 0, 1, 77, ns - 3, ns - 2, ns - 1:
+        for count in (1, 2) if first < ns - 1 else (1,):
+            loud = samples.copy()
+            loud[trace, first:first + count] = 1e4
+            write(tmp_path / "in.su", heads, loud)
+            ended = run([binary, "in=in.su", *OPTIONS, "t0=0.3", "check=0",
+                         f"stack={first}-{count}.su"], tmp_path)
+            line = f"1 spikes, the first in trace {trace + 1} at {first * DT * 1e-6:g} s"
+            check(f"{count} from {first} on", (ended.returncode or (line in ended.stderr) != (
+                count == 1) or ("spike" in ended.stderr) != (count == 1)) and ended.stderr)
+
+
 @pytest.mark.parametrize("passes", [1, 2])
 def test_skip(check, tmp_path, binary, passes):
     """bad=skip gives the bytes of a survey in which these traces are dead, also when they are
