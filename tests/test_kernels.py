@@ -75,7 +75,7 @@ def test_few_work_items(check, equal, tmp_path):
                            *few.values()], cwd=ROOT, env=clean, capture_output=True, text=True)
     check("builds", made.returncode and made.stderr)
     for backend, binary in few.items() if not made.returncode else ():
-        for local in "1,1,1", "2,2,2", "3,1,2":
+        for local in "1,1,1", "2,2,2", "3,1,2", "1,2,3", "2,3,1":
             equal(f"{backend}, {local}", binary, *WORDS, *SEARCH, f"local={local}")
 
 
