@@ -55,6 +55,10 @@ static const call calls[] = {
 
 enum { SAMPLES = 3 };
 
+/* How a search is repeated: each sample alone, with a panel, or without one, so that
+ * tuples may be skipped; and all samples together, with panels. */
+enum { ALONE, PRUNED, TOGETHER, REPEATS };
+
 /* Returns sample k of an output trace: later, with one value of A and of E less in odd
  * samples, and with wider ranges of D and E. */
 static query sample(const query *q, int k)
@@ -86,7 +90,7 @@ static bool nearly_equal(const search_result *a, const search_result *b, size_t 
 {
     static const float TOLERANCE = 1e-5f;
     bool equal = fabsf(a->best.semblance - b->best.semblance) <= TOLERANCE;
-    for (size_t i = 0; a->panel && i < cells; i++)
+    for (size_t i = 0; a->panel && b->panel && i < cells; i++)
         equal = equal && isnan(a->panel[i]) == isnan(b->panel[i]) &&
                 !(fabsf(a->panel[i] - b->panel[i]) > TOLERANCE);
     return equal;
@@ -143,11 +147,14 @@ int main(int argc, char **argv)
         bool same = true;
         search_result expected[SAMPLES];
         for (int k = 0; k < SAMPLES; k++) trace[k].pitch = g.ns;
-        for (int together = 0; together < 2; together++) {
+        for (int repeat = 0; repeat < REPEATS; repeat++) {
+            bool together = repeat == TOGETHER;
             memset(alone, 0xff, SAMPLES * bytes);
             for (int k = 0; k < SAMPLES; k++) {
-                expected[k] = (search_result){.best.semblance = NAN,
-                                              .panel = alone + (size_t)k * cells};
+                float *own_panel = alone + (size_t)k * cells;
+                expected[k] =
+                    (search_result){.best.semblance = NAN,
+                                    .panel = repeat == PRUNED ? NULL : own_panel};
                 if (!together) search(own, &trace[k], 1, row, &expected[k], &its);
             }
             if (together) search(own, trace, SAMPLES, row, expected, &its);
@@ -156,8 +163,11 @@ int main(int argc, char **argv)
                                       : nearly_equal(&result[k], &expected[k], cells);
                 if (!equal)
                     printf("%s, sample %d%s: semblance %.9g, alone %.9g\n", now->about,
-                           k, together ? " of all" : "", result[k].best.semblance,
-                           expected[k].best.semblance);
+                           k,
+                           together           ? " of all"
+                           : repeat == PRUNED ? ", no panel"
+                                              : "",
+                           result[k].best.semblance, expected[k].best.semblance);
                 same = same && equal;
             }
         }
