@@ -111,6 +111,28 @@ def test_snapshots(check, sequential, work):
     check("first snapshot", first != (work / "out.npy").read_bytes() and "differs")
 
 
+def test_wrong_snapshots(check, sequential, work):
+    """The checker refuses each snapshot after a small change, also a single one."""
+    for tmax, count in ("0.01", 1), ("0.03", 3):
+        words = call(f"tmax={tmax} -picture")
+        assert run([sequential, *words], work).returncode == 0
+        query = [word for word in words if not word.startswith(("out=", "q="))]
+        checker = [os.path.abspath(f"{BUILD}/fletcher-check"), *query, f"oracle={tmax}.npy",
+                   "p=out.npy", "q=q.npy"]
+        ended = run(checker, work)
+        check(f"{count}: right", (ended.returncode or "verdict=ok" not in ended.stdout) and ended)
+        for number in range(1, count + 1):
+            path = work / "s" / f"p-{number:04}.npy"
+            right = path.read_bytes()
+            values = numpy.load(path)
+            values.flat[abs(values).argmax()] *= 1.001
+            numpy.save(path, values)
+            ended = run(checker, work)
+            check(f"{path.name} of {count}", (ended.returncode != 1 or f"verdict=FAIL {path.name}"
+                                              not in ended.stdout) and ended)
+            path.write_bytes(right)
+
+
 # ---- what is known -----------------------------------------------------------------
 
 
