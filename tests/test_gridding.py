@@ -10,6 +10,7 @@ import pytest
 from matplotlib.image import imread
 
 from tests.helpers import (
+    BUILD,
     arguments,
     binaries,
     emptied,
@@ -286,3 +287,23 @@ def test_far_and_denormal_positions(check, tmp_path):
     ended = run([binary, "in=flat.npy", "grid=64", "cell=10", "support=3", "oversampling=4",
                  "planes=9", "out=flat-out.npy"], tmp_path)
     check("denormal", ended.returncode and ended.stderr)
+
+
+def test_outside_of_the_field(check, work):
+    """The checker refuses a pixel next to the field that is not 0, on each side of it."""
+    field = ["uv=random", "visibilities=301", "grid=60", "cell=40", "baseline=700", "task=image",
+             "accuracy=0.001", "field=0.5"]
+    assert run([binary_of("seq"), *field, "out=image.npy"], work).returncode == 0
+    right = numpy.load(work / "image.npy")
+    first, last = 15, 44  # pixels of the field along each axis
+    checker = [Path(BUILD, "gridding-check").absolute(), *field, "oracle=oracle.npy",
+               "result=image.npy"]
+    for place in None, (first - 1, 30), (last + 1, 30), (30, first - 1), (30, last + 1):
+        image = right.copy()
+        if place:
+            image[place] = 1e-9
+        numpy.save(work / "image.npy", image)
+        ended = run(checker, work)
+        refused = ended.returncode == 1 and "verdict=FAIL outside_field" in ended.stdout
+        check(f"{place}", refused != bool(place) and ended)
+    emptied(work)
