@@ -207,3 +207,27 @@ def test_units(check, tmp_path, binary):
         check(f"scalco {scalco}, trid {trid}, counit {unit}",
               ((ended.returncode == 0) != right
                or right == ("counit" in ended.stderr)) and ended)
+
+
+def test_skip_in_either_order(check, tmp_path, binary):
+    """bad=skip is kept if only the samples show the order of bytes: 257 samples of 3855 us are
+    the same numbers in both orders."""
+    ns, dt = 0x0101, 0x0f0f
+    samples = numpy.random.default_rng(8).standard_normal((20, ns))
+    samples[7, 100] = numpy.nan
+    (tmp_path / "places.txt").write_text("sx gx\n40 540\n")
+    found = []
+    for name, order in ("little", "<"), ("big", ">"):
+        (tmp_path / "in.su").write_bytes(b"".join(
+            oracle.put({"trid": 1, "sx": 5 * i, "gx": 5 * i + 500, "scalco": 1, "ns": ns,
+                        "dt": dt}, order) + row.astype(order + "f4").tobytes()
+            for i, row in enumerate(samples)))
+        for bad in "refuse", "skip":
+            ended = run([binary, "in=in.su", *OPTIONS, "t0=0.4", "check=0", f"bad={bad}",
+                         f"stack={name}.su"], tmp_path)
+            check(f"{name}, {bad}", (ended.returncode != (bad == "refuse")
+                                     or "not finite" not in ended.stderr
+                                     and "not a finite" not in ended.stderr) and ended)
+        if (tmp_path / f"{name}.su").exists():
+            found.append(oracle.split(tmp_path / f"{name}.su", "=")[1])
+    check("samples", (len(found) != 2 or (found[0] != found[1]).any()) and f"{found}")
