@@ -28,6 +28,8 @@ TABLES = [
     ("sandpile", "common/sandpile/main.c", "TRACE_CAPACITY", 3, ["01 omp", "09 omp"], ["odd"]),
     ("gridding", "common/gridding/stack.c", "MAX_SIDE", 64, ["10 omp", "10 ocl"],
      ["short", "reach"]),
+    ("gridding", "steps/11_hybrid/gridding/body.h", "BLOCKS", 1, ["11 hybrid"],
+     ["integer"]),
     ("semblance", "steps/12_cluster/semblance/mpi.c", "BATCH_BYTES", 1, ["12 mpi"], ["small"]),
     ("semblance", "steps/08_vector/semblance/host.h", "CHUNK_PARTS", 4, ["08 cuda-cpu"],
      ["small"]),
