@@ -87,6 +87,24 @@ def test_published_numbers(check, folder):
                         told.returncode and (told.stdout + told.stderr)[-200:])
 
 
+def test_unfinished_sweeps(check, folder):
+    """The checker refuses an asynchronous result that is not stable, unless the limit of sweeps
+    was reached; and one that has too many sweeps."""
+    words = ["dim=37", "config=alea", "rule=async"]
+    binary = last("omp")
+    ended = run([binary, *words, "max_iterations=5", "out=sweeps.npy", "counts=five.npy"], folder)
+    assert ended.returncode == 0, ended.stderr
+    numpy.save(folder / "six.npy", numpy.array([6], "<i4"))
+    for limit, counts, reason in ((5, "five", None), (6, "five", "not stable after 5 sweeps"),
+                                  (10 ** 6, "five", "not stable after 5 sweeps"),
+                                  (5, "six", "6 sweeps, expected 0 to 5")):
+        told = run([CHECKER, *words, f"max_iterations={limit}", f"oracle=unfinished{limit}.npy",
+                    "result=sweeps.npy", f"counts={counts}.npy"], folder)
+        wrong = told.returncode if not reason else \
+            told.returncode != 1 or reason not in told.stdout
+        check(f"limit {limit}, {counts} sweeps", wrong and told)
+
+
 @pytest.mark.seconds(60)
 def test_asynchronous_rule(check, folder):
     """In place the same rest, whatever the tiles and threads; the sweeps are the tiles'
