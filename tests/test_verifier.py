@@ -359,6 +359,23 @@ def test_checked_once(check, fake, tmp_path):
     check.equal("another checker", run(), 5)
 
 
+def test_checked_with_its_folders(check, monkeypatch, tmp_path):
+    """Files in a folder that an argument names, as snapshots, are outputs, too."""
+    program = next(p for p in tree.programs() if p.name == "fletcher")
+    folder, path, seen = tmp_path / "s", tmp_path / "out.npy", []
+    folder.mkdir()
+    path.write_text("out")
+    monkeypatch.setattr(execute, "produce", lambda *_, **__: {"ok": True, "files": {"out": path}})
+    monkeypatch.setattr(execute, "check", lambda *_, **__: seen.append(path) or {
+        "ok": True, "share": 0, "reason": None})
+    checked: dict[str, execute.Outcome] = {}
+    for content, count in ("a", 1), ("a", 1), ("b", 2):
+        (folder / "p-0001.npy").write_text(content)
+        execute.run_and_check(tree.steps()[0], program, "seq", [f"snapshots={folder}"], tmp_path,
+                              "x", checked=checked)
+        check.equal(f"times of checking, after {content}", len(seen), count)
+
+
 def test_outputs_measured(check, fake, tmp_path):
     """A measurement does not take another query's verification for its own."""
     fake.checker(*ACCEPTED)
