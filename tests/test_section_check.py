@@ -116,3 +116,14 @@ def test_header(check, outputs):
     raw[20] ^= 1  # of cdp
     outputs["stack"].write_bytes(raw)
     check("noticed", verdict(outputs)["ok"] and "accepted")
+
+
+@pytest.mark.parametrize("key", ["stack", "coherence"])
+def test_mark(check, outputs, key):
+    """The two files have the mark of one job, whose digest is the second part of the mark."""
+    right = outputs[key].read_bytes()
+    for at in 228, 232, 239:
+        raw = bytearray(right)
+        raw[at] ^= 1
+        outputs[key].write_bytes(raw)
+        check(f"byte {at + 1}", verdict(outputs)["ok"] and "accepted")
