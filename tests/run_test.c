@@ -1,5 +1,6 @@
 /* run_test.c - tests of common/run: error messages, memory limits, arguments, input and
- * result files.
+ * result files; and of how items are divided among threads
+ * (common/gridding/parallel.h).
  *
  * run_test            runs the tests
  * run_test FILE ..    copies arrays for test_npy.py, see copy_arrays()
@@ -9,6 +10,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
+#include "../common/gridding/parallel.h"
 #include "../common/run/run.h"
 
 #include "c_test.h"
@@ -229,6 +231,25 @@ TEST(ignored_signals_stay_ignored)
 
 /* ---- memory and time ---------------------------------------------------------------
  */
+
+/* Parts are consecutive, cover all items and differ by one at most, also where items
+ * times threads exceeds the range of int. */
+TEST(parts_of_items)
+{
+    static const int items[] = {0, 1, 7, 3200000, 100000000},
+                     threads[] = {1, 2, 3, 700, 1024};
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++)
+        for (size_t k = 0; k < sizeof threads / sizeof *threads; k++) {
+            int n = items[i], count = threads[k], smallest = n / count, at = 0;
+            for (int t = 0; t < count; t++) {
+                assert_int_equal(parallel_part(n, t, count), at);
+                int end = parallel_part(n, t + 1, count);
+                assert_in_range(end - at, smallest, smallest + 1);
+                at = end;
+            }
+            assert_int_equal(at, n);
+        }
+}
 
 /* Control groups of both versions, in a folder that stands for /sys/fs/cgroup. */
 TEST(memory_of_control_groups)
