@@ -5,6 +5,7 @@ survey whose samples do not begin at time 0.
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,8 +59,8 @@ def made(copy, program, wanted):
 
 def queries(program, name, cases, folder):
     """[(name, arguments, outputs)] that use a table."""
-    found = [(case, program.cases[case], None) if case in program.cases else
-             ("arguments", case.split(), None) for case in cases]
+    found: list[Any] = [(case, program.cases[case], None) if case in program.cases else
+                        ("arguments", case.split(), None) for case in cases]
     if program.name == "semblance":
         survey = folder / "late.su"
         rewritten(survey, lambda header, _: header.update(delrt=8))
@@ -79,7 +80,7 @@ def test_small_tables(check, program, tmp_path):
     for _, name, table, size, wanted, cases in (row for row in TABLES if row[0] == program):
         path = copy.folder / name
         text, count = re.subn(rf"\b({table} =) [^,;}}]+?( *[,}};])|(#define {table}) .*",
-                              lambda m: f"{m[1] or m[3]} {size}{m[2] or ''}", path.read_text())
+                              lambda m: (m[1] or m[3]) + f" {size}" + (m[2] or ""), path.read_text())
         check(f"{name}: {table}", count != 1 and f"{count} definitions")
         path.write_text(text)
         for step, backend, binary in made(copy, of_program, wanted):
