@@ -108,6 +108,21 @@ def test_auxiliary_traces(fill):
     assert [t for i, t in enumerate(out) if i % (RECEIVERS + 1)] == plain
 
 
+@pytest.mark.parametrize("count", [1, 4, 5, 6, 7])
+def test_kinds_of_auxiliary_traces(tmp_path, count):
+    """The first five kinds are named, and dots tell that there are more."""
+    kinds = (3, 4, 6, 10, 18, 28, 300)[:count]
+    traces, *_ = survey()
+    for kind in kinds * 2:
+        traces.append(header("<", trid=kind) + bytes(4 * NS))
+    (tmp_path / "in.su").write_bytes(b"".join(traces))
+    ended = run([binaries("semblance", ("omp",))[-1][2], "in=in.su", "m0=200", "h0=60", "t0=0.2",
+                 "tau=0.008", *(f"{k}=0" for k in "abcde")], tmp_path)
+    named = " ".join(map(str, kinds[:5])) + " .." * (count > 5)
+    assert f"{2 * count} of {len(traces)} traces are not seismic data (trid {named}) and not " \
+        "used\n" in ended.stderr, ended
+
+
 def test_kind_of_data(fill):
     """Filled traces are of the kind of the others."""
     _, plain, _ = fill()

@@ -45,12 +45,14 @@ static void report_auxiliary(const request *r, const su_gather *g)
     int kind[KINDS], kinds = 0;
     char text[KINDS * DIGITS + 1] = "";
     size_t count = 0;
+    bool more = false; /* kinds than the text has */
     for (size_t i = 0; i < g->ntraces; i++) {
         const su_header *h = &g->trace[i].header;
         if (su_is_data(h) || h->trid == SU_DEAD) continue;
         count++;
         int k = 0;
         while (k < kinds && kind[k] != h->trid) k++;
+        more |= k == KINDS;
         if (k == KINDS || k < kinds) continue;
         snprintf(text + strlen(text), DIGITS + 1, " %d", kind[kinds++] = h->trid);
     }
@@ -58,7 +60,7 @@ static void report_auxiliary(const request *r, const su_gather *g)
         request_note(r,
                      "%s: %zu of %zu traces are not seismic data (trid%s%s) and not "
                      "used",
-                     r->in, count, g->ntraces, text, kinds == KINDS ? " .." : "");
+                     r->in, count, g->ntraces, text, more ? " .." : "");
 }
 
 /* Reports traces that count as dead, of which there are `dead`, or are auxiliary, and
