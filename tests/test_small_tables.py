@@ -80,7 +80,7 @@ def test_small_tables(check, program, tmp_path):
     for _, name, table, size, wanted, cases in (row for row in TABLES if row[0] == program):
         path = copy.folder / name
         text, count = re.subn(rf"\b({table} =) [^,;}}]+?( *[,}};])|(#define {table}) .*",
-                              lambda m: (m[1] or m[3]) + f" {size}" + (m[2] or ""), path.read_text())
+                              rf"\1\3 {size}\2", path.read_text())
         check(f"{name}: {table}", count != 1 and f"{count} definitions")
         path.write_text(text)
         for step, backend, binary in made(copy, of_program, wanted):
