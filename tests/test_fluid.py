@@ -303,6 +303,19 @@ def test_direct_declared(check, work):
         emptied(work)
 
 
+@pytest.mark.parametrize("sides", ["nx=1 ny=1280 nz=1", "nx=2 ny=1 nz=640"])
+def test_long_box(sides, work):
+    """What a transform of a long side loses is within the budgets of the oracle."""
+    program, step = program_named("fluid"), next(s for s in tree.steps() if s.number == "10")
+    query = ["events=../good.txt", *sides.split(), "steps=1"]
+    files = {o.key: work / f"{o.key}.npy" for o in program.outputs}
+    run([step.binary(program, "omp"), *query, *(f"{k}={p}" for k, p in files.items())], work)
+    query[0] = f"events={work.parent}/good.txt"
+    found = runs.check(program, query, files, "long", step.check_arguments(program))
+    assert found["ok"], found["reason"]
+    emptied(work)
+
+
 def test_large_box(check, work):
     """Boxes that are too large for budgets of the oracle are judged in each cell, too: faults
     far from the events, where the values are small, are found."""

@@ -35,8 +35,10 @@ static const double ROUNDING =
 static const double SMALLEST = 1e-36; /* bound on the loss by float underflow */
 static const double SAFETY = 8;       /* tuned: few replicas underestimate the spread */
 /* Roundings by which a solve's change (see solve), an operation, and the two sides of a
- * direct solve are perturbed; tuned so that correct programs pass. */
-static const double CHANGE_ROUNDINGS = 16, NOISE_ROUNDINGS = 3, DIRECT_ROUNDINGS = 4;
+ * direct solve are perturbed; tuned so that correct programs pass. A fast transform of
+ * a side of DIRECT_LENGTH cells loses twice as much as one of a short side. */
+static const double CHANGE_ROUNDINGS = 16, NOISE_ROUNDINGS = 3, DIRECT_ROUNDINGS = 4,
+                    DIRECT_LENGTH = 320;
 /* Squared relative residual that ends the conjugate gradients, 1e-13 for the residual:
  * hundreds of roundings of a double, millionths of one of a float. */
 static const double CG_TARGET = 1e-26;
@@ -353,11 +355,12 @@ static void solve_directly(simulation *w, int replica, double *x, const double *
 {
     double *residual = allocate(3 * w->cells, sizeof *residual, "the oracle");
     double *direction = residual + w->cells, *image = direction + w->cells, mean = 0;
-    double size = max_abs(w, b);
+    double roundings = DIRECT_ROUNDINGS * (1 + w->longest / DIRECT_LENGTH),
+           size = max_abs(w, b);
     FOR_EACH_CELL(w->q, i, j, k)
     {
         size_t idx = cell(w, i, j, k);
-        residual[idx] = b[idx] + rounding_noise(w, replica, DIRECT_ROUNDINGS * size);
+        residual[idx] = b[idx] + rounding_noise(w, replica, roundings * size);
         mean += residual[idx] / (double)inner_cells(w->q);
     }
     FOR_EACH_CELL(w->q, i, j, k) residual[cell(w, i, j, k)] -= mean;
@@ -373,7 +376,7 @@ static void solve_directly(simulation *w, int replica, double *x, const double *
     }
     size = max_abs(w, x);
     FOR_EACH_CELL(w->q, i, j, k)
-    x[cell(w, i, j, k)] += rounding_noise(w, replica, DIRECT_ROUNDINGS * size);
+    x[cell(w, i, j, k)] += rounding_noise(w, replica, roundings * size);
     set_walls(w->q, x, -1);
     free(residual);
 }
