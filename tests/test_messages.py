@@ -98,9 +98,9 @@ for name in ("sandpile", "semblance", "gridding", "fluid", "fletcher-omp"):
     for threads in ("100000", "2,4097"):
         case(f"OMP_NUM_THREADS={threads} {name}", f"{{{name.partition('-')[0]}}}",
              f"OMP_NUM_THREADS={threads}: expected a whole number from 1 to 4096")
-for count in ("0", "4097"):
-    case(f"PROCESSORS={count} fletcher-hybrid", "{fletcher}",
-         f"PROCESSORS={count}: expected a whole number from 1 to 4096")
+for processors in ("0", "4097"):
+    case(f"PROCESSORS={processors} fletcher-hybrid", "{fletcher}",
+         f"PROCESSORS={processors}: expected a whole number from 1 to 4096")
 for name in sorted(PROGRAMS):
     cases(f"{name}-hybrid", f"{{{name}}}", *(
         (f"share={x}", ": expected auto, or 0 to 100 percent for the device")
