@@ -1,8 +1,8 @@
 """test_page.py: the commands of the pages, as they are typed.
 
-Those of docs/using-your-data.md run in the order of the page, on a small survey of SEG-Y. Of the
-other pages, make reads each command without running it (make -n), and short ones are run. The
-recipes of CONTRIBUTING.md, setup.sh and Slurm have tests of their own.
+Those of docs/using-your-data.md and docs/reference.md run in the order of the pages, on a small
+survey of SEG-Y. Of the other pages, make reads each command without running it (make -n), and
+short ones are run. The recipes of CONTRIBUTING.md, setup.sh and Slurm have tests of their own.
 """
 import os
 import random
@@ -22,9 +22,12 @@ from tools.verify import section_oracle as oracle
 segyio = pytest.importorskip("segyio")
 pytest.importorskip("matplotlib")
 
-PAGE = Path(ROOT, "docs", "using-your-data.md").read_text()
-BLOCKS = [code for code in re.findall(r"^```sh\n(.*?)^```", PAGE, re.M | re.S)
+SURVEY_PAGES = "".join(Path(ROOT, "docs", name).read_text()
+                       for name in ("using-your-data.md", "reference.md"))
+BLOCKS = [code for code in re.findall(r"^```sh\n(.*?)^```", SURVEY_PAGES, re.M | re.S)
           if not code.startswith("sbatch")]
+# Commands of one line that need the SU file which the blocks write.
+LINES = re.findall(r"^    (build/.*)$", SURVEY_PAGES, re.M)
 NS, DT = 126, 4000
 SHOTS, CHANNELS, DEAD = 10, 10, (3, 7)
 
@@ -50,7 +53,7 @@ def survey():
 
 @pytest.mark.seconds(20)
 def test_commands(check, tmp_path):
-    assert len(BLOCKS) >= 3 and "make su" in BLOCKS[0], "the page has no commands"
+    assert len(BLOCKS) >= 3 and "make su" in BLOCKS[0] and LINES, "the pages have no commands"
     for name in os.listdir(ROOT):
         if name not in ("setup.sh", "build", ".git"):
             (tmp_path / name).symlink_to(Path(ROOT, name))
@@ -61,7 +64,7 @@ def test_commands(check, tmp_path):
     head = reel(code=1, ns=NS, extended=1)
     (tmp_path / "my.sgy").write_bytes(head + body(heads, samples, ">", 1))
     said = ""
-    for code in BLOCKS:
+    for code in [*BLOCKS, *LINES]:
         ended = subprocess.run(["bash", "-euo", "pipefail", "-c", code], cwd=tmp_path, text=True,
                                env=copies.environment(), stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -115,7 +115,8 @@ def navigation() -> list[Any]:
     programs = [{program.name: [
         {f"{step.number} {step.title(program)}": f"steps/{step.name}/{program.name}/README.md"}
         for step in tree.steps() if step.has(program)]} for program in tree.programs()]
-    others = {"Using your data": ["docs/using-your-data.md", "docs/what-limits-quality.md"],
+    others = {"Using your data": ["docs/using-your-data.md", "docs/reference.md",
+                                  "docs/what-limits-quality.md"],
               "Course": ["COURSE.md", "docs/glossary.md"],
               "Results": ["results/README.md", "docs/how-we-measure.md", "docs/papers.md"],
               "Contributing": ["CONTRIBUTING.md", "verify/README.md", "tools/README.md",

@@ -1,6 +1,6 @@
 """section_oracle.py - whole jobs in double precision, from the command line and the input files
 to what is searched, and the headers of the output files: an independent reading of
-docs/using-your-data.md.
+docs/reference.md.
 
 Shares no code with the steps or common/. It reads SU traces byte by byte at the positions of
 the SEG-Y standard (rev. 1, trace header), selects apertures, derives ranges and builds the
