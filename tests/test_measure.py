@@ -711,17 +711,20 @@ def test_papers_page(check: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(paper, "NUMBERS", tmp_path)
     monkeypatch.setattr(paper, "FOLDER", tmp_path / "results")
     monkeypatch.setattr(paper, "paper_of", lambda program: types.SimpleNamespace(
-        MACHINE="an abacus", TABLES=[
-            table("Times", {"a": "a"}, [run("zero", "00", "seq", "", ["the first"]), one]),
+        ABOUT="\nIt counts\nbeads.\n", MACHINE="an abacus", TABLES=[
+            table("Times", {"a": "a"}, [run("zero", "00", "seq", "", ["the first"]), one],
+                  about="\nTwo rows:\n\n- *zero*: no\n  bead.\n- *one*: one.\n"),
             table("Tiles", {"none": "a", "8": "a tilew=8", "16": "a tilew=16"}, [one], "speedup",
                   "tilew"),
             table("Rates", {"b": "b", "a": "a"}, [one, run("two", "03", "cuda")], "rate")]))
     text = paper.page(program)
-    for line in ("some machine (not measured on the reference machine), means of 20 runs; the "
+    for line in ("It counts beads.", "Two rows:\n\n- *zero*: no bead.\n- *one*: one.\n\n|",
+                 "some machine (not measured on the reference machine), means of 20 runs; the "
                  "paper: an abacus.",
                  "| figures | program | back-end | set a | the paper |",
                  "|  | zero | seq | 4.5 (1) | 88 (1) |", "| 7 | one | omp | 1.5 (3) | 44 (2) |",
-                 "Speedup over step 00 by tilew.", "| figures | program | back-end | none | 8 |",
+                 "Speedup over step 00; columns: tilew.",
+                 "| figures | program | back-end | none | 8 |",
                  "| 7 | one | omp | 4 | 2 |", "| 7 | one | omp | 43 | 41 |"):
         check(line, line not in text and text)
     check("two", "two" in text and text)
@@ -737,5 +740,5 @@ def test_papers(check: Any) -> None:
     found = re.findall(r"^(16 x 16|rows.*?)  +omp +([\d.]+)$", done.stdout, re.M)
     check.equal("rows", [name for name, _ in found],
                 ["16 x 16", "rows, 64 per tile", "rows of bytes"])
-    check("drawn", not (tree.build() / "papers/sandpile-6.svg").exists() and done.stdout)
+    check("drawn", not (tree.build() / "papers/sandpile-4.svg").exists() and done.stdout)
     check.equal("kept", kept, {p: p.read_text() for p in kept})

@@ -1,17 +1,18 @@
 """paper.py - make papers: the tables and figures of the papers, measured on this machine.
 
-tools/publish/papers/PROGRAM.py is one paper: its machine, SETS (arguments, besides those of
-program.mk) and TABLES. PROGRAM.csv has the numbers that the paper gives. A cell of a table
-is one program on one set, measured as make bench does: interleaved, verified, the mean of
-REPEAT= measurements, 20 by default. The means go to results/papers/MACHINE.csv, from which
-docs/papers.md and build/papers/PROGRAM-N.svg are made. GPU times are also taken from the
-reference GPU's table of make bench. QUICK=1 measures the first column of each table twice,
-and keeps nothing.
+tools/publish/papers/PROGRAM.py is one paper: ABOUT (what it measured and what our tables
+compare with it), its machine, SETS (arguments, besides those of program.mk) and TABLES.
+PROGRAM.csv has the numbers that the paper gives. A cell of a table is one program on one set,
+measured as make bench does: interleaved, verified, the mean of REPEAT= measurements, 20 by
+default. The means go to results/papers/MACHINE.csv, from which docs/papers.md and
+build/papers/PROGRAM-N.svg are made. GPU times are also taken from the reference GPU's table of
+make bench. QUICK=1 measures the first column of each table twice, and keeps nothing.
 """
 from __future__ import annotations
 
 import importlib
 import os
+import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -45,13 +46,14 @@ class Run(NamedTuple):
 class Table(NamedTuple):
     """columns are {heading: set and further options}. value is `seconds`, of initialization
     and execution, with the speedup over step 00; `speedup`, of the execution alone; `rate`; or
-    `run`, the seconds of the execution."""
+    `run`, the seconds of the execution. about explains the rows, in Markdown."""
     title: str
     columns: Mapping[str, str]
     rows: Sequence[Run]
     value: str = "seconds"
     axis: str = "set"  # what the headings are
     theirs: Sequence[str] = ("the paper",)
+    about: str = ""
 
     def key(self, row: Run, column: str) -> Key:
         name, *more = self.columns[column].split()
@@ -217,15 +219,24 @@ UNITS = {"seconds": "Seconds, and in parentheses the speedup over step 00", "run
          "speedup": "Speedup over step 00"}
 
 
+def unwrapped(text: str) -> str:
+    """Markdown with one line per paragraph and per item of a list."""
+    return re.sub(r"(?<!\n)\n(?![\n-]) *", " ", text.strip())
+
+
 def page(program: Program) -> str:
     """The part of docs/papers.md about a program."""
     module, text, gpu = paper_of(program), "", of_gpu(program)
+    about = unwrapped(module.ABOUT) + "\n\n"
     tables = {path.stem: [r for r in results.read(path) if r["program"] == program.name]
               for path in sorted(FOLDER.glob("*.csv"))}
     for name, rows in results.shown({name: rows for name, rows in tables.items() if rows}).items():
         counts = sorted({int(r["runs"]) for r in rows})
+        commits = sorted({r["commit"] for r in rows if r.get("commit")})
         text += f"{results.display_name(name)}{results.elsewhere(name)}, means of " \
-                f"{' or '.join(map(str, counts))} runs; the paper: {module.MACHINE}."
+                f"{' or '.join(map(str, counts))} runs" \
+                f"{', commit ' * bool(commits)}{' and '.join(commits)}; " \
+                f"the paper: {module.MACHINE}."
         if any(key in gpu for t in module.TABLES for key in t.keys(list(t.columns))):
             text += f" cuda: {results.display_name(results.reference()['gpu'])}."
         text += "\n\n"
@@ -233,8 +244,9 @@ def page(program: Program) -> str:
             unit = UNITS.get(table.value, program.mk.get("rate", "rate"))
             by = f"; columns: {table.axis}" * (table.axis != "set")
             text += f"**{table.title}.** {unit}{by}.\n\n" + \
+                (unwrapped(table.about) + "\n\n" if table.about else "") + \
                 results.table(*cells(table, {**gpu, **by_key(rows)}, program)) + "\n"
-    return text or f"Not measured yet (`make papers PROGRAM={program.name}`).\n"
+    return about + (text or f"Not measured yet (`make papers PROGRAM={program.name}`).\n")
 
 
 def draw(table: Table, found: Found, program: Program, path: Path) -> None:
