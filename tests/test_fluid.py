@@ -4,12 +4,14 @@ promise the same operations give the same bytes on every back-end.
 import os
 import pathlib
 import re
+import subprocess
 
 import numpy
 import pytest
 from matplotlib.image import imread
 
 from tests.helpers import (
+    ROOT,
     arguments,
     binaries,
     emptied,
@@ -179,6 +181,21 @@ def test_passes(check, work):
                 emptied(work)
             check(f"{step} {backend}, {threads} threads, {box}",
                   None if files[0] and files[0] == files[1] else result.stderr or "differs")
+
+
+def test_order_of_workers(check, tmp_path):
+    """The workers of a phase of a pass may run in any order (fluid_passes.c): a race that shows
+    only if one thread is late."""
+    for step in tree.steps():
+        folder = step.folder / "fluid"
+        if not (folder / "block.h").exists():
+            continue
+        made = subprocess.run(
+            ["gcc", "-std=c11", "-O1", "-fopenmp", "-Icommon/run", "-Icommon/portable",
+             "-Icommon/fluid", f"-I{folder}", "tests/fluid_passes.c", "-lm", "-o",
+             tmp_path / "passes"], cwd=ROOT, capture_output=True, text=True)
+        ended = made if made.returncode else run([tmp_path / "passes"], ROOT)
+        check.process(step.name, ended, 0, r"^[1-9]\d{3} passed, 0 failed$")
 
 
 @pytest.mark.seconds(60)
