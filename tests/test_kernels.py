@@ -1,5 +1,6 @@
 """test_kernels.py: kernels of semblance that no query reaches: as OpenCL C 1.2, in a folder
-that misleads, with memory for few work-items, and far from the traces; and what lessons quote.
+that misleads, with memory for few work-items, for more work-groups than a GPU takes, with as many
+traces as fit, and far from the traces; and what lessons quote.
 """
 import os
 import random
@@ -77,6 +78,51 @@ def test_few_work_items(check, equal, tmp_path):
     for backend, binary in few.items() if not made.returncode else ():
         for local in "1,1,1", "2,2,2", "3,1,2", "1,2,3", "2,3,1":
             equal(f"{backend}, {local}", binary, *WORDS, *SEARCH, f"local={local}")
+
+
+@pytest.mark.seconds(20)
+def test_many_values(check, search):
+    """More values of a parameter than a grid of CUDA has blocks along y and z, 65535, on all
+    steps; the last steps have one dimension. More values than 16 bits count of the others."""
+    last = {backend: step for step, backend, _ in binaries("semblance")}
+    for key in "abcde":
+        ranges = [f"{k}=2e-7,4e-7,{70000 if k == key else 1}" for k in "abcde"]
+        words = [*WORDS, *ranges, "local=1,1,1"]
+        want = search(key, binaries("semblance", ("seq",))[0][2], *words)
+        for step, backend, binary in binaries("semblance", ("omp", "cuda-cpu", "ocl")):
+            if step != last[backend] and (backend != "cuda-cpu" or key not in "bc"):
+                continue
+            found = search(f"{step} {backend}, {key}", binary, *words)
+            if found:
+                far = max(abs(a[..., -2:] - b[..., -2:]).max() if a.ndim == 1 else
+                          abs(a - b).max() for a, b in zip(found, want))
+                check(f"{step} {backend}: 70000 values of {key}", not far <= BUDGET and far)
+
+
+def test_most_traces(check, search, tmp_path):
+    """The constant memory of a GPU has room for some traces, of which the last is used. One more
+    is refused."""
+    rng = random.Random(5)
+    rows = [trace([rng.gauss(0, 1) for _ in range(61)], sy=n % 89, gy=n % 97) for n in range(97)]
+    limits = {step: int(found[1]) for step, path in sources("cuda.cu") if
+              (found := re.search(r"#define TRACES_MAX (\d+)", path.read_text()))}
+    for step, backend, binary in binaries("semblance", ("cuda-cpu", "hybrid-cuda-cpu")):
+        if step not in limits:
+            continue
+        (tmp_path / "in.su").write_bytes(b"".join(
+            rows[n % len(rows)] for n in range(limits[step])))
+        words = [*WORDS, *SEARCH[2:], "a=-2e-4,2e-4,2", "b=0,0,1"]
+        words += ["share=100"] * backend.startswith("hybrid")
+        want = search(step, binaries("semblance", ("seq",))[0][2], *words[:len(WORDS) + 5])
+        found = search(f"{step} {backend}", binary, *words)
+        check(f"{step} {backend}: {limits[step]} traces", found and want and
+              abs(found[1] - want[1]).max() > BUDGET and found[1])
+        with open(tmp_path / "in.su", "ab") as file:
+            file.write(rows[0])
+        ended = run([binary, *words], tmp_path)
+        check(f"{step} {backend}: one more", (ended.returncode != 1 or not re.search(
+            rf"{limits[step] + 1} traces: constant memory holds {limits[step]}$",
+            ended.stderr.strip())) and ended.stderr)
 
 
 def test_far_away(check, search):
