@@ -5,6 +5,7 @@ Jobs are drawn (jobs.py), and those that fail are shrunk: the message has
 the command that repeats the smallest one. The jobs are always the same; with --all, most
 follow from a new seed, which is printed. SECTION_SEED repeats it, SECTION_JOBS sets the number.
 """
+import itertools
 import os
 import random
 import re
@@ -196,21 +197,25 @@ def drawn(count, seed, judge):
 @pytest.mark.parametrize("window, search", [
     ("parallel", "full"), ("moveout", "full"), ("parallel", "coarse")])
 def test_each_backend(check, window, search):
-    """One job, whose first samples are large, on each back-end that has the window."""
+    """One job, whose first samples are large, on each back-end that has the window; those of
+    OpenCL as a CPU and as a GPU, which picks the best points itself."""
     job = jobs.draw(random.Random("each"), window=window, search=search, passes="1", choose="0",
                     output="places", ranges="velocities", smooth="centre", t0="some", tau=2,
                     refine="0", average=0)
     for t in job.traces[::3]:
         t.row[:1] *= 1000
     outputs, tried = ["stack=s.su", "coherence=c.su", "parameters=p.npy"], set()
-    for number in range(sum(count for _, count in DRAWN)):
-        drawn_job, folder = Drawn(job, outputs, number, 0), folder_of_worker()
+    for number, variant in itertools.product(range(sum(count for _, count in DRAWN)), range(5)):
+        drawn_job, folder = Drawn(job, outputs, number, variant), folder_of_worker()
         arguments = drawn_job.arguments(folder)
-        name = backends(drawn_job, arguments)[:2]
-        if name not in tried:
-            tried.add(name)
+        step, backend, _ = backends(drawn_job, arguments)
+        device = random_queries.variation(backend, f"section {variant}")[1].get("DEVICE_AS", "")
+        if (step, backend, device) not in tried:
+            tried.add((step, backend, device))
             what = Tally().problem(drawn_job, arguments, folder)
-            check(f"{window}, {search}: {' '.join(name)}", "not judged" if what == "" else what)
+            check(f"{window}, {search}: {step} {backend} {device}",
+                  "not judged" if what == "" else what)
+    check("GPUs", len([name for name in tried if "gpu" in name]) < 3 and f"{tried}")
 
 
 @pytest.mark.seconds(20)

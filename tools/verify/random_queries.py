@@ -46,8 +46,8 @@ MAX_VACUOUS, FEW = 0.1, 20
 
 def variation(backend: str, name: str) -> tuple[tuple[str, ...], dict[str, str]]:
     """(arguments, variables) that vary how a back-end runs: the fraction of the device, the
-    number of ranks and threads, and the machine that it finds. The name of the query
-    determines them."""
+    number of ranks and threads, and the machine that it finds, which may have a GPU. The name
+    of the query determines them."""
     draw = random.Random(f"{backend} {name}")
     vary = BACKENDS[backend].vary
     arguments: tuple[str, ...] = ()
@@ -63,6 +63,8 @@ def variation(backend: str, name: str) -> tuple[tuple[str, ...], dict[str, str]]
         env["OMP_NUM_THREADS"] = draw.randint(1, 7)
     if backend == "ocl":
         env["POCL_MAX_PTHREAD_COUNT"] = draw.randint(1, 7)
+    if "opencl" in (BACKENDS[backend].device, *BACKENDS[backend].needs):
+        env["DEVICE_AS"] = draw.choice(("gpu", "cpu", "cpu"))
     return arguments, {key: str(value) for key, value in env.items()}
 
 
