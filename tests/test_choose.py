@@ -11,15 +11,16 @@ from tests.sections import traces
 from tests.test_cluster import ranks
 from tests.test_criterion import survey
 
-FIRST, COUNT = 50, 50  # samples of 4 ms
+FIRST, COUNT = 50, 50  # samples of 4 ms, from time 0 on
+DELAY = 2              # samples, of the live traces; the first trace is dead and has none
 JOB = [f"t0={FIRST * 0.004:g},0.004,{COUNT}", "velocity=1700,2400", "period=0.048"]
 PLACES = [(m, h) for m in (1125, 1150, 1175) for h in (60, 110)]
 SEED, MOST, ONE_OF = 36, 48, 8
 MASK = 2 ** 64 - 1
 
 
-def splitmix64(n):
-    x = (SEED + n * 0x9E3779B97F4A7C15) & MASK
+def splitmix64(n, seed=SEED):
+    x = (seed + n * 0x9E3779B97F4A7C15) & MASK
     x = ((x ^ x >> 30) * 0xBF58476D1CE4E5B9) & MASK
     x = ((x ^ x >> 27) * 0x94D049BB133111EB) & MASK
     return x ^ x >> 31
@@ -41,6 +42,14 @@ def places(path, rows):
     return f"positions={path.name}"
 
 
+def delay(path):
+    head, rows = traces(path)
+    head[:, 108:110] = numpy.full((len(head), 1), 4 * DELAY, "<i2").view("u1")
+    head[0, 108], head[0, 28] = 0, 2
+    path.write_bytes(b"".join(h.tobytes() + row.tobytes()
+                              for h, row in zip(head, rows, strict=True)))
+
+
 def table(ended):
     """[(SNR in dB, options)], the chosen options."""
     rows = re.findall(r": (-?[\d.]+) dB: (.*)", ended.stderr)
@@ -50,6 +59,7 @@ def table(ended):
 
 def test_table(check, tmp_path):
     gaps = survey(random.Random(4), tmp_path / "in.su")
+    delay(tmp_path / "in.su")
     binary = binaries("semblance", ("omp",))[-1][2]
     words = [places(tmp_path / "places", PLACES), *JOB]
     ended = run([binary, "in=in.su", *words, "choose=1", "stack=s.su"], tmp_path)
@@ -73,7 +83,7 @@ def test_table(check, tmp_path):
     dead[left, 28] = 2
     (tmp_path / "dead.su").write_bytes(b"".join(
         d.tobytes() + row.tobytes() for d, row in zip(dead, samples, strict=True)))
-    truth = samples[left, FIRST:FIRST + COUNT].astype(float)
+    truth = samples[left, FIRST - DELAY:][:, :COUNT].astype(float)
     there = places(tmp_path / "left", zip(m[left], h[left], strict=True))
     for k in (0, 1, 2, 10, *range(20, len(rows))):
         for path in tmp_path.glob("left.su*"):
