@@ -64,6 +64,7 @@ def test_every_write(check, tmp_path, which):
     binary = front_ends("semblance")[0][2] if which == "first" else last("omp")
     assert run(binary, tmp_path, "whole-").returncode == 0
     want = contents(tmp_path, "whole-")
+    dead = sum(int(h[28]) == 2 for h in traces(tmp_path / "whole-s.su")[0])
     for stop in range(HALF_WRITES):
         stopped = run(binary, tmp_path, "k-", stop, sync)
         check(f"stop {stop}: stops", stopped.returncode != -signal.SIGKILL
@@ -80,6 +81,7 @@ def test_every_write(check, tmp_path, which):
         there = int(printed(resumed.stdout).get("There", -1))
         check(f"stop {stop}: resumes", (resumed.returncode and resumed.stderr)
               or (there != complete and f"{there} traces complete, expected {complete}"))
+        check.equal(f"stop {stop}: dead traces", printed(resumed.stdout).get("Dead"), str(dead))
         check(f"stop {stop}: bytes", contents(tmp_path, "k-") != want and "differ")
         remove(tmp_path, "k-")
     ended = run(binary, tmp_path, "k-", HALF_WRITES)
