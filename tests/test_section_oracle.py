@@ -267,8 +267,8 @@ def accepted(wanted):
 
 
 def notice(check, name, wanted, folder):
-    """Changes one value of each file by 1.5 error budgets, up and down, and each field of the
-    headers by 1."""
+    """Changes one value of each file by 1.5 error budgets, up and down, each field of the
+    headers by 1, and a number of the table of ranges."""
     found = [f for f in section_check.findings(wanted)
              if f.index and f.used <= 1 and f.index[0] >= 0]
     lot = random.Random(name)
@@ -282,11 +282,12 @@ def notice(check, name, wanted, folder):
                 check(f"{name}: {one} {sign:+}", accepted(wanted) and "accepted")
                 (folder / file).write_bytes(kept)
     for path in folder.glob("*.su*"):
-        if path.suffix == ".residual" or path.name == "in.su":
+        if path.name == "in.su":
             continue
-        kept = path.read_bytes()
-        order = wanted.order if wanted.fill and path.name == "s.su" else "="
-        for field in (*oracle.FIELDS, *(200, 90, 228) * (order == "=")):
+        kept, residual = path.read_bytes(), path.suffix == ".residual"
+        order = wanted.order if wanted.fill and path.name == "s.su" or residual else "="
+        every = (*oracle.FIELDS, *(200, 90, 228) * (order == "="))
+        for field in ("tracl", "gy") if residual else every:
             raw = bytearray(kept)
             if isinstance(field, int):
                 raw[field] ^= 1
@@ -298,6 +299,13 @@ def notice(check, name, wanted, folder):
             path.write_bytes(raw)
             check(f"{name}: {path.name}, {field}", accepted(wanted) and "accepted")
         path.write_bytes(kept)
+    if wanted.table is not None and "ranges_out" in wanted.option:
+        path = folder / wanted.option["ranges_out"]
+        kept = path.read_text()
+        number = re.findall(r"(?m)^[-\d.e]+ [-\d.e]+  (\S+)", kept)[-1]
+        path.write_text(kept.replace(number, repr(float(number) * (1 + 1e-6))))
+        check(f"{name}: ranges_out=", accepted(wanted) and "accepted")
+        path.write_text(kept)
 
 
 def notice_numbers(check, name, wanted, ended):
@@ -307,6 +315,12 @@ def notice_numbers(check, name, wanted, ended):
         out = ended.out.replace(found[0], f"{key}={int(found[1]) + 1}") if found else ended.out
         refused = any(f.used > 1 for f in section_check.printed(wanted, out, ended.err))
         check(f"{name}: {key}", (out == ended.out or not refused) and "accepted")
+    for key in ["Mean_semblance", *["Dip_steep"] * (len(wanted.velocity) > 0)]:
+        found = re.search(rf"(?m)^{key}=(.*)$", ended.out)
+        assert found, key
+        out = ended.out.replace(found[0], f"{key}={float(found[1]) + 0.002:.3f}")
+        refused = any(f.used > 1 for f in section_check.printed(wanted, out, ended.err))
+        check(f"{name}: {key}", not refused and "accepted")
 
 
 @pytest.mark.seconds(20)

@@ -41,6 +41,8 @@ from tools.verify.section_oracle import (
 from tools.verify.section_search import FLOAT, MARGIN, Aperture, Doubles, Sample
 
 EVERY = 13  # samples of a job that is timed
+ROUNDED = 0.000501  # of a number that is printed with 3 digits after the point
+STEEP = 0.9  # of dip=: the energy along curves that are steeper is printed
 
 
 @dataclass
@@ -434,6 +436,7 @@ def printed(job: Job, out: str, err: str) -> Iterator[Finding]:
     for key, number in expected.items():
         yield said("standard output", found.get(key) == str(number),
                    f"{key}={found.get(key)}, not {number}")
+    yield from means(job, found)
     total, zero = len(job.rows), 0
     g = job.used()
     lines = {f"{len(job.bad)} of {total} traces have samples that are not finite": job.bad,
@@ -450,6 +453,28 @@ def printed(job: Job, out: str, err: str) -> Iterator[Finding]:
     lines[f"{zero} of {len(raw)} live traces are all zero"] = zero
     for line, present in lines.items():
         yield said("standard error", (line in err) == bool(present), f"{line!r}: {err!r}")
+
+
+def means(job: Job, found: Mapping[str, str]) -> Iterator[Finding]:
+    """The means that are printed, of the output files of the first pass."""
+    option, folder = job.option, job.folder
+    alive = [i for i, near in enumerate(job.near) if near.sum() > 1]
+    points = sum(len(job.t0) - job.muted_times(job.places[i][1]) for i in alive)
+    if not points or "coherence" not in option:
+        return
+    name = "standard output"
+    coherence = split(folder / option["coherence"], "=")[1]
+    yield Finding(name, (-1, 0), float(found.get("Mean_semblance", "nan")),
+                  coherence.sum() / points, ROUNDED)
+    if "parameters" not in option or "stack" not in option or not len(job.velocity):
+        return
+    stack = option["stack"] + ".filled" * job.fill + ".first" * (job.passes == 2)
+    energy = split(folder / stack, "=")[1] ** 2
+    steep = abs(numpy.load(folder / option["parameters"])[:, :, 0]) / job.dip
+    most, least = (float(energy[steep > STEEP * (1 + sign * 1e-6)].sum() / energy.sum())
+                   if energy.any() else 0 for sign in (-1, 1))
+    yield Finding(name, (-1, 1), float(found.get("Dip_steep", "nan")), (most + least) / 2,
+                  (most - least) / 2 + ROUNDED)
 
 
 @cache
