@@ -69,6 +69,7 @@ class Job:
     delay: int = 0        # samples from time 0 to the first one
     axis: str = "x"
     angle: float | None = None  # of an oblique line
+    start: tuple[int, int] = 5000, -3000  # of this line, metres
     scalco: int = -4
     across: float = 0     # the other coordinate, metres
     order: str = "<"
@@ -96,7 +97,7 @@ class Job:
         at = {"s" + self.axis: t.s, "g" + self.axis: t.g, "s" + other: across, "g" + other: across}
         if self.angle is not None:
             at = {end + axis: start + turn(self.angle) * x for end, x in (("s", t.s), ("g", t.g))
-                  for axis, start, turn in (("x", 5000, math.cos), ("y", -3000, math.sin))}
+                  for axis, start, turn in zip("xy", self.start, (math.cos, math.sin))}
         return {"trid": DEAD if t.dead else 1, "delrt": self.delay * self.dt // 1000, **t.fields,
                 "scalco": self.scalco, "ns": self.ns, "dt": self.dt,
                 **{name: self.coordinate(x) for name, x in at.items()}}
@@ -460,6 +461,8 @@ def loosen(rng: random.Random, job: Job) -> None:
     line = some("straight", "crooked", "oblique")
     if line == "oblique" and unit < 1:
         job.angle, job.axis_set, start = lot.uniform(-0.7, 0.7), False, live[0].s
+        if job.scalco >= -100:
+            job.start = lot.choice((job.start, (455000, 6100000)))
         for t in job.traces:
             t.s, t.g = t.s - start, t.g - start
         job.places = [(m - start, h) for m, h in job.places]

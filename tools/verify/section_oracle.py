@@ -585,20 +585,26 @@ def along(at: Doubles, column: Doubles, x: float, grows: bool) -> float:
     return float(numpy.interp(x, places, column[first]))
 
 
-def scale_of_places(places: Sequence[tuple[float, float]], survey: int, oblique: bool) -> int:
-    """The survey's scalco, or 1 to 1/10000 m: the first in which all coordinates are whole, or
-    the last before it in which they fit into 32 bits. On an oblique line, the first is
-    1/1000 m."""
-    ends = numpy.array([(m - h, m + h) for m, h in places])
-    fitting, scales = survey, (survey, 1, -10, -100, -1000, -10000)
-    for scale in scales[4 * oblique:]:
-        units = ends * -scale if scale < 0 else ends / (scale or 1)
-        if abs(units).max() > 2**31 - 1:
-            break
-        fitting = scale
-        if abs(units - numpy.round(units)).max() < 1e-3:
-            break
-    return fitting
+def scale_of_places(job: Job, places: Sequence[tuple[float, float]]) -> int:
+    """The survey's scalco, or 1 to 1/10000 m: the first in which all coordinates along the line
+    are whole, or the last; on an oblique line, from 1/1000 m on. From there, the finest one in
+    which the coordinates fit into 32 bits."""
+    oblique = len(job.axis) == 2
+    scales = job.traces.fields[0]["scalco"], 1, -10, -100, -1000, -10000
+    along_line = numpy.array([(m - h, m + h) for m, h in places])
+    in_file = job.origin + along_line[..., None] * job.vector if oblique else along_line
+
+    def units(coordinates: Doubles, k: int) -> Doubles:
+        return coordinates * -scales[k] if scales[k] < 0 else coordinates / (scales[k] or 1)
+
+    def whole(k: int) -> bool:
+        return bool(abs(units(along_line, k) - numpy.round(units(along_line, k))).max() < 1e-3)
+
+    last = len(scales) - 1
+    found = next((k for k in range(4 * oblique, last) if whole(k)), last)
+    while found and abs(units(in_file, found)).max() > 2**31 - 1:
+        found -= 1
+    return scales[found]
 
 
 def header(job: Job, m: float, h: float, scalco: int) -> dict[str, int]:
@@ -636,7 +642,7 @@ def header(job: Job, m: float, h: float, scalco: int) -> dict[str, int]:
 def headers(job: Job, places: Sequence[tuple[float, float]], alive: Sequence[bool]) -> list[bytes]:
     """The headers of output traces, in the byte order of this machine."""
     step = job.t0[1] - job.t0[0] if len(job.t0) > 1 else job.dt * 1e-6
-    scalco = scale_of_places(places, job.traces.fields[0]["scalco"], len(job.axis) == 2)
+    scalco = scale_of_places(job, places)
     live = job.values[job.live[0]]
     unit = delay_of({**live, "delrt": 1}) / 1000
     scaled = job.t0[0] * 1e3 / float(unit)  # the survey's scale if the delay is whole in it
