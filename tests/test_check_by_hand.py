@@ -147,7 +147,8 @@ def ratios(job, rules, tested, binary, folder):
     energy = error = rest = 0.0
     g = rules.g
     for one in tested:
-        alone = jobs.run_job(by_hand(job, rules.job, one, folder), binary, folder, wanted=("stack",))
+        alone = jobs.run_job(by_hand(job, rules.job, one, folder), binary, folder,
+                             wanted=("stack",))
         assert alone.status == 0, alone.err
         span = slice(one.first, one.first + one.samples)
         row = rules.samples(one.number)
