@@ -50,7 +50,7 @@ class Survey:
     auxiliary: Any  # whether it is no seismic data,
     missing: Any   # whether it is a trace to be filled,
     filled: Any    # and whether it has been filled
-    row: Any       # number of each trace in COHERENCE, -1: none
+    row: Any       # of each trace, its number in COHERENCE, or -1 if it has none
     m: Any
     h: Any
     t0: float      # of the first sample, s

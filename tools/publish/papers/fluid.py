@@ -45,7 +45,8 @@ after all changes. Our set `wa1` is the same box in step 00 with the solver of t
 - *loops along memory*: the innermost loop has unit stride.
 - *tiles of 4*: cells are relaxed in tiles of 4 x 4 x 4. *reciprocal*: no division per cell.
 - *unrolled*, *-march=native*: compiled with `-funroll-loops` or `-march=native`.
-- *all three*: loop order, tiles and reciprocal. The last row also has both options.
+- *all three*: loop order, tiles and reciprocal. The last row is *all three*,
+  compiled with both options.
 """),
     Table("Tables III and IV", {n: n for n in ("42", "84x25", "168x10")}, STEPS,
           theirs=("the paper, cluster GPU", "the paper, GTX 1650"), about="""
