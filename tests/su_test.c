@@ -238,7 +238,8 @@ TEST(offsets_and_positions)
         {1, 0.3048, 0, 20, "factor of 3.28 as in most traces: one is in feet"},
         {1, 30.87, 0, 20, "project coordinates that are angles"},
         {1, 0.01, 9, 11, "factor of 100"}, /* 9 of 20 offsets are not known */
-        {1, 0.01, 11, 9, NULL},            /* too few to judge */
+        {1, 0.01, 10, 10, "factor of 100"},
+        {1, 0.01, 11, 9, NULL}, /* too few to judge */
     };
     for (size_t k = 0; k < LENGTH(surveys); k++) {
         su_gather g = survey(20, surveys[k].scalco);
@@ -274,6 +275,15 @@ TEST(offsets_and_positions)
     assert_int_equal(su_check_offsets(&g, &axis, &count, &first, reason), 0);
     assert_int_equal(first, 10);
     assert_int_equal(count, 5);
+    /* Half of the traces are no majority. */
+    for (int i = 0; i < 20; i++) g.trace[i].header.trid = 1;
+    for (size_t wrong = 10; wrong <= 11; wrong++) {
+        for (size_t i = 0; i < 20; i++)
+            g.trace[i].header.offset = i < wrong ? 300 : 100;
+        assert_int_equal(su_check_offsets(&g, &axis, &count, &first, reason),
+                         wrong == 10 ? 0 : -1);
+        assert_int_equal(count, wrong);
+    }
     /* Without a constant factor, positions are asked for. */
     for (int i = 0; i < 20; i++) g.trace[i].header.offset = 1 + 37 * i * i;
     assert_int_equal(su_check_offsets(&g, &axis, &count, &first, reason), -1);

@@ -37,6 +37,8 @@ TABLES = [
      ["small"]),
     ("semblance", "steps/10_algorithm/semblance/host.h", "CHUNK_PARTS", 4,
      ["10 omp", "10 cuda-cpu"], ["small"]),
+    ("semblance", "steps/10_algorithm/semblance/nodes.h", "MAX_DIRECT", 3,
+     ["10 omp", "10 cuda-cpu"], ["bounds", "wide", "lanes"]),
     ("semblance", "steps/09_blocking/semblance/moveout_opencl.h", "ROW_FLOATS", 1, ["09 ocl"], []),
     ("semblance", "steps/10_algorithm/semblance/moveout_cuda.h", "ROW_FLOATS", 1,
      ["10 cuda-cpu"], []),
