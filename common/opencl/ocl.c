@@ -277,6 +277,14 @@ size_t ocl_shared_cache(cl_device_id device)
     return type & CL_DEVICE_TYPE_GPU ? (size_t)bytes : (size_t)machine_l2_cache();
 }
 
+size_t ocl_group_limit(cl_device_id device)
+{
+    size_t limit;
+    OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof limit,
+                              &limit, NULL));
+    return limit;
+}
+
 size_t ocl_local_memory(cl_device_id device)
 {
     cl_device_local_mem_type type;

@@ -66,6 +66,9 @@ cl_device_id ocl_device_with_host(int host_threads, int cores, int *shares_cores
 int ocl_is_gpu(cl_device_id device);
 size_t ocl_local_memory(cl_device_id device);
 
+/* Returns the largest number of work-items of a work-group. */
+size_t ocl_group_limit(cl_device_id device);
+
 /* Returns the number of work-items that the device runs at a time: one in each compute
  * unit, or about 2,048 in those of a GPU, which OpenCL cannot tell exactly. */
 size_t ocl_items_at_once(cl_device_id device);

@@ -335,12 +335,13 @@ def threads(session: Session) -> None:
 def oclgrind(session: Session, log: Path, command: Sequence[runs.Argument]) -> tuple[bool, str]:
     """(whether a run succeeds and Oclgrind reports nothing, all output). Its exit status is
     always 0, so its log decides. It does not know an attribute of inlined functions:
-    nothing is inlined."""
+    nothing is inlined. A work-group has at most 256 work-items, as on many GPUs."""
     log.unlink(missing_ok=True)
     result = runs.run(
         ["/usr/bin/env", "oclgrind", "--data-races", "--uninitialized", "--check-api",
-         "--max-errors", "20", "--build-options", "-cl-opt-disable -D always_inline=unused",
-         "--log", log, "sh", "-c", 'LD_PRELOAD=$0:$LD_PRELOAD exec "$@"',
+         "--max-errors", "20", "--max-wgsize", "256", "--log", log,
+         "--build-options", "-cl-opt-disable -D always_inline=unused",
+         "sh", "-c", 'LD_PRELOAD=$0:$LD_PRELOAD exec "$@"',
          tree.build().resolve() / "oclgrind_fill.so", *command], TIMEOUT)
     found = log.read_text() if log.exists() else "Oclgrind left no log"
     return not result.failure() and not found, result.out + result.err + found

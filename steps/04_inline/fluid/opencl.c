@@ -76,7 +76,10 @@ void fluid_begin(const setup *requested)
     queue = clCreateCommandQueue(context, device,
                                  profiling() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     OCL_CHECK(err);
-    for (int d = 0; d < 3; d++) local[d] = s.group[d] ? (size_t)s.group[d] : 8;
+    /* 8 x 8 x 8 as in the paper; many GPUs permit only 256 work-items per group. */
+    const int default_local[3] = {8, 8, ocl_group_limit(device) < 512 ? 4 : 8};
+    for (int d = 0; d < 3; d++)
+        local[d] = (size_t)(s.group[d] ? s.group[d] : default_local[d]);
 
     /* Division must round correctly, as on the host, if the device supports it. */
     cl_device_fp_config fp_config;

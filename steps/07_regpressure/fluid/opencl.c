@@ -85,11 +85,13 @@ void fluid_begin(const setup *requested)
     queue = clCreateCommandQueue(context, device,
                                  profiling() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     OCL_CHECK(err);
+    /* 8 x 8 x 8 as in the paper; many GPUs permit only 256 work-items per group. */
+    const int default_local[3] = {8, 8, ocl_group_limit(device) < 512 ? 4 : 8};
     /* 32: the size of a warp; 4 rows are not tuned. */
-    const int default_local[3] = {32, 4, 1};
+    const int default_sweep[3] = {32, 4, 1};
     for (int d = 0; d < 3; d++) {
-        local[d] = s.group[d] ? (size_t)s.group[d] : 8;
-        sweep_local[d] = (size_t)(s.group[d] && d < 2 ? s.group[d] : default_local[d]);
+        local[d] = (size_t)(s.group[d] ? s.group[d] : default_local[d]);
+        sweep_local[d] = (size_t)(s.group[d] && d < 2 ? s.group[d] : default_sweep[d]);
     }
     planes = s.group[2] ? s.group[2] : planes_per_thread(g, ocl_items_at_once(device));
     planes = planes < g.nz ? planes : g.nz;

@@ -95,6 +95,8 @@ void fluid_begin(const setup *requested)
     queue = clCreateCommandQueue(context, device,
                                  profiling() ? CL_QUEUE_PROFILING_ENABLE : 0, &err);
     OCL_CHECK(err);
+    /* 8 x 8 x 8 as in the paper; many GPUs permit only 256 work-items per group. */
+    const int default_local[3] = {8, 8, ocl_group_limit(device) < 512 ? 4 : 8};
     cl_uint units, width;
     OCL_CHECK(clGetDeviceInfo(device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof units, &units,
                               NULL));
@@ -102,10 +104,10 @@ void fluid_begin(const setup *requested)
     on_gpu = ocl_local_memory(device) > 0;
     /* On a CPU, PoCL turns the work-items of a group into loop iterations: there is one
      * per group. On a GPU: 32 is the size of a warp; 4 rows are not tuned. */
-    const int default_local[3] = {32, 4, 1};
+    const int default_sweep[3] = {32, 4, 1};
     for (int d = 0; d < 3; d++) {
-        local[d] = s.group[d] ? (size_t)s.group[d] : on_gpu ? 8 : 1;
-        sweep_local[d] = (size_t)(s.group[d] && d < 2 ? s.group[d] : default_local[d]);
+        local[d] = (size_t)(s.group[d] ? s.group[d] : on_gpu ? default_local[d] : 1);
+        sweep_local[d] = (size_t)(s.group[d] && d < 2 ? s.group[d] : default_sweep[d]);
         if (!on_gpu) sweep_local[d] = local[d];
     }
     planes = s.group[2] ? s.group[2] : planes_per_thread(g, ocl_items_at_once(device));
