@@ -29,7 +29,6 @@
 12_cluster.title.fluid       = Slabs of planes, with a halo exchange per half sweep
 12_cluster.changes.fluid     = mpi.c slab.h cpu.c block.h kernel.cl rows.cl opencl.c cuda.cu
 12_cluster.check.fluid       = pressure=direct
-12_cluster.reason.fluid      = each loop over planes has the borders of a slab; halos, convergence, distant planes and the transposes of the pressure solver are the communication of the ranks; the device code is removed
 12_cluster.predict.fluid.cpu = 0.9 relative to one rank with as many threads: a half sweep has a message instead of a barrier, and the wavefront of step 09 is not used
 12_cluster.predict.fluid.gpu = not written for a GPU
 
