@@ -27,7 +27,6 @@ import os
 import random
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -83,17 +82,19 @@ class Command:
 
     def run(self, folder: Path, limit: float) -> str | None:
         """None if it passes, or how it failed."""
-        env = copies.environment(**self.env, BUILD="build", OMP_WAIT_POLICY="passive")
+        mark = runs.mark()
+        env = copies.environment(**self.env, BUILD="build", OMP_WAIT_POLICY="passive",
+                                 **{mark: "1"})
         process = subprocess.Popen([sys.executable, "-m", *self.words], cwd=folder, env=env,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, text=True, errors="replace",
-                                   start_new_session=True)
+                                   stderr=subprocess.STDOUT, text=True, errors="replace")
         try:
             out, _ = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
             return "hangs"
+        finally:
+            runs.end_marked(mark)
+            process.wait()
         if process.returncode == 0:
             return None
         if "pytest" in self.words and process.returncode != 1:

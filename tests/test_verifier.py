@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -242,13 +243,19 @@ def test_program_without_binaries(fake, program, monkeypatch, capsys):
 # ---- a run and its checker -----------------------------------------------------------------
 
 
-def test_run(check):
+def test_run(check, tmp_path):
     for script, expected in (("exit 0", None), ("exit 1", "refuses: exit status 1"),
                              ("echo no >&2; exit 2", "refuses: no"),
                              ("kill -9 $$", "crashes: SIGKILL"), ("exit 139", "crashes: SIGSEGV")):
         check.equal(script, runs.run(["/bin/sh", "-c", script], 60).failure(), expected)
-    hung = runs.run(["/bin/sh", "-c", "sleep 61 & sleep 60"], 0.2)
+    # As mpirun does, it starts a process in a session of its own.
+    hung = runs.run(["/bin/sh", "-c", f"setsid sleep 61 & echo $! >{tmp_path}/id; sleep 60"], 1)
     check("hangs", not (hung.failure() or "").startswith("hangs") and hung)
+    left = Path("/proc", (tmp_path / "id").read_text().strip(), "exe")
+    end = time.monotonic() + 20
+    while left.exists() and time.monotonic() < end:
+        time.sleep(0.1)
+    check("nothing is left", left.exists())
     check("not built", not runs.run(["/no/such"], 60).failure() and "no failure")
 
 

@@ -60,22 +60,37 @@ class Result:
         return {key: value for key, equals, value in lines if equals}
 
 
+def mark() -> str:
+    """The name of a new variable; processes that inherit it can be ended by end_marked()."""
+    return f"RUN_{os.getpid()}_{time.monotonic_ns()}"
+
+
+def end_marked(name: str) -> None:
+    """Kills all processes that have a variable. To kill a process group is not enough: mpirun
+    gives each rank a group of its own, and a test its commands."""
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if f"\0{name}=".encode() in b"\0" + path.read_bytes():
+                os.kill(int(path.parent.name), signal.SIGKILL)
+
+
 def run(command: Iterable[Argument], timeout: float = TIMEOUT, env: Environment | None = None,
         folder: Path | None = None) -> Result:
     """Runs a command in a process group of its own, which is killed at the end; in a folder,
-    if one is given."""
+    if one is given. If the time is up, all that the command has started is killed."""
     command = [str(c) for c in command]
     if not Path(command[0]).exists():
         return Result(127, "", f"{command[0]}: not built")
-    start = time.monotonic()
+    start, name = time.monotonic(), mark()
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, errors="replace",
-                          env={**os.environ, **(env or {})}, cwd=folder,
+                          env={**os.environ, **(env or {}), name: "1"}, cwd=folder,
                           start_new_session=True) as process:
         try:
             out, err = process.communicate(timeout=timeout)
             return Result(process.returncode, out, err, time.monotonic() - start)
         except subprocess.TimeoutExpired:
+            end_marked(name)
             return Result(None, "", f"stopped after {timeout} s")
         finally:
             with contextlib.suppress(ProcessLookupError):  # also if its leader has ended
