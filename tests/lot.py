@@ -6,7 +6,8 @@ results). FILES= names other files, as patterns of paths, which are then the onl
 mutation is made in a copy of the tree; what depends on the file is built, and tests run until
 one fails, the quickest first:
 
-    the tests that execute the line, by the map of reach.py, which is made once per tree
+    the tests that execute the line, by the map of reach.py, which is made once per tree:
+        one of each function first, since tests of one function find the same
     make verify of the step and program; for common/, of the first and the later steps
     random queries of the same, then with AddressSanitizer and UBSan, for some seconds
 
@@ -31,7 +32,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -45,8 +47,8 @@ from tools.verify.mutate import Mutation
 
 BAR = 90  # percent
 # Seconds: of queries, of the tests of a mutant in all, and of those of a sample.
-QUERIES, SANITIZED, LIMIT, SAMPLE_LIMIT, SAMPLE = 12, 20, 150, 15, 60
-BATCHES = (3, 12, 45)  # seconds of tests that run in one process of pytest
+QUERIES, SANITIZED, LIMIT, SAMPLE_LIMIT, SAMPLE = 12, 20, 210, 15, 60
+BATCHES = (3, 12, 45, 60)  # seconds of tests that run in one process of pytest
 SOURCES = (".c", ".h", ".cl", ".cu")
 EQUIVALENT = tree.ROOT / "verify" / "mutants" / "equivalent.tsv"
 # Tools that judge results; the others draw inputs, or are no part of what they test.
@@ -199,9 +201,26 @@ def in_macro(path: Path, line: int) -> bool:
     return lines[line - 1].lstrip().startswith("#define")
 
 
+def varied(entries: Iterable[reach.Entry]) -> list[reach.Entry]:
+    """The quickest test of each function, then the second of each, and so on."""
+    place, ranked = Counter[str](), list[tuple[int, reach.Entry]]()
+    for entry in entries:
+        function = entry.name.partition("[")[0]
+        ranked.append((place[function], entry))
+        place[function] += 1
+    return [entry for _, entry in sorted(ranked, key=lambda r: (r[0], r[1].seconds))]
+
+
+def near(line: int) -> Iterator[int]:
+    """A line, and those around it: the compiler may have joined their code."""
+    yield line
+    for distance in range(1, 6):
+        yield from (line - distance, line + distance)
+
+
 def by_map(mutation: Mutation) -> Iterator[Command]:
     """The tests that execute the line, in batches; those of its file if it is in a macro."""
-    path, left = str(mutation.path), list(reach.entries())
+    path, left = str(mutation.path), reach.entries()
     if mutation.path.suffix == ".py":
         word = re.compile(rf"\b{mutation.path.stem}\b")
         files = [m for m in reach.modules() if word.search((tree.ROOT / m).read_text())]
@@ -211,8 +230,14 @@ def by_map(mutation: Mutation) -> Iterator[Command]:
         yield pytest_command([f"tests/test_checked_calls.py::test_checked[{path}]"], 1, [])
     counted = any(e.executes(path, None) for e in left)
     binaries = set(depending(mutation.path))
-    line = None if in_macro(tree.ROOT / path, mutation.line) else mutation.line
-    left = [e for e in left if (e.executes(path, line) if counted else e.binaries & binaries)]
+    if not counted:
+        left = [e for e in left if e.binaries & binaries]
+    elif in_macro(tree.ROOT / path, mutation.line):
+        left = [e for e in left if e.executes(path, None)]
+    else:
+        left = next((found for line in near(mutation.line)
+                     if (found := [e for e in left if e.executes(path, line)])), [])
+    left = varied(left)
     for limit in BATCHES:
         batch: list[reach.Entry] = []
         while left and sum(e.seconds for e in batch) + left[0].seconds <= limit:
