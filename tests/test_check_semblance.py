@@ -120,6 +120,22 @@ def test_lesser_maximum(check, q, tmp_path):
     check("not the best", fails(q.check(part.result), "the best"))
 
 
+@pytest.mark.parametrize("best", range(3))
+def test_lesser_maximum_of_each_cell(check, q, best):
+    """The same, whichever of three cells has the best point."""
+    p0, p1, n = q.ranges[0]
+    a, b, step = q.result[0], q.result[1], (p1 - p0) / n
+    values = [a + (k - best) * step for k in range(3)]
+    words = [w for w in q.words if w[:2] not in ("a=", "b=")] + [f"b={b!r},{b!r},1"]
+    whole = Query([*words, f"a={values[0]!r},{values[0] + 3 * step!r},3"], q.folder,
+                  f"whole{best}")
+    second = values[sorted(range(3), key=lambda k: whole.panel[k])[1]]
+    part = Query([*words, f"a={second!r},{second!r},1"], q.folder, "part")
+    check("its place", abs(whole.result[0] - a) > step / 9 and f"{whole.result}")
+    check("the best", passes(whole.check()))
+    check("the second best", fails(whole.check(part.result), "the best"))
+
+
 def test_panel(check, q):
     na, nb = q.shape
     for at in (0, na * nb // 2, na * nb - 1):
