@@ -36,8 +36,9 @@ ARITHMETIC = {"+": ("-",), "-": ("+",), "*": ("/",), "/": ("*",), "%": ("/",), "
 LOGICAL = {"&&": ("||",), "||": ("&&",)}
 EXTREMES = {"min": "max", "max": "min", "fmin": "fmax", "fmax": "fmin", "fminf": "fmaxf",
             "fmaxf": "fminf", "MIN": "MAX", "MAX": "MIN", "any": "all", "all": "any"}
+# Functions whose result does not depend on the order of two arguments.
 SYMMETRIC = {"min", "max", "fmin", "fmax", "fminf", "fmaxf", "hypot", "hypotf", "strcmp", "memcmp",
-             "MIN", "MAX", "set", "isinstance"}
+             "MIN", "MAX", "set", "isinstance", "allocate", "allocate_untouched", "calloc"}
 WIDE = re.compile(r"\b(size_t|ptrdiff_t|s?size_t|off_t|u?int64_t|(unsigned )?long( long)?)\b")
 PRAGMA = re.compile(r"#pragma omp (barrier|critical|atomic|single|master|flush).*")
 CLAUSE = re.compile(r"\b(reduction|private|firstprivate|lastprivate|collapse)\([^()]*\)")
