@@ -147,6 +147,16 @@ def busy(h, shim):
     return int(kernels[0])
 
 
+def host_threads(h):
+    """With PoCL, the threads of the host are on the cores that the device does not have."""
+    path = h.folder / "busy.csv"
+    ended = h.run(h.large[1], "share=50", f"busy={path}", PROCESSORS="2")
+    threads = set(spans_of(path) if path.exists() else ()) - {"device"}
+    h.check("host threads of 2 processors",
+            (ended.returncode or threads != {"host 0"})
+            and f"{sorted(threads)} {ended.stderr[-400:]}")
+
+
 def even(h):
     """The share with which both sides would end together does not follow from the share that
     each had; a busy machine may double the time of one side."""
@@ -179,6 +189,7 @@ def test_hybrid(check, program, shim, tmp_path):
     no_device(h)
     shared(h)
     even(h)
+    host_threads(h)
     device_that_fails(h, shim, busy(h, shim))
 
 
