@@ -4,6 +4,7 @@ promise the same operations give the same bytes on every back-end.
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import numpy
@@ -55,6 +56,15 @@ def some(backend):
 
 def front_end(*backends):
     return pytest.mark.parametrize("backend", backends)
+
+
+@pytest.mark.skipif(not shutil.which("oclgrind"), reason="oclgrind is not installed")
+def test_small_groups(check, work):
+    """On a GPU whose work-groups have at most 256 work-items. (Oclgrind's status is 0.)"""
+    for step, _, binary in binaries("fluid", ("ocl",)):
+        ended = run(["oclgrind", "--max-wgsize", "256", binary,
+                     *command("nx=16 ny=16 nz=16 steps=1")], work, {"DEVICE_AS": "gpu"})
+        check(step, "Time_run=" not in ended.stdout and ended.stderr[-300:])
 
 
 def colors(values):
