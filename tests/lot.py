@@ -219,18 +219,18 @@ def near(line: int) -> Iterator[int]:
 
 
 def by_map(mutation: Mutation) -> Iterator[Command]:
-    """The tests that execute the line, in batches; those of its file if it is in a macro."""
+    """The tests that execute the line, in batches; those of its file if it is in a macro. Of a
+    tool, those in files that name it."""
     path, left = str(mutation.path), reach.entries()
-    if mutation.path.suffix == ".py":
-        word = re.compile(rf"\b{mutation.path.stem}\b")
-        files = [m for m in reach.modules() if word.search((tree.ROOT / m).read_text())]
-        yield pytest_command(files, 30, [])
-        return
     if path.startswith("steps/") and "_CHECK(" in (tree.ROOT / path).read_text():
         yield pytest_command([f"tests/test_checked_calls.py::test_checked[{path}]"], 1, [])
     counted = any(e.executes(path, None) for e in left)
     binaries = set(depending(mutation.path))
-    if not counted:
+    if mutation.path.suffix == ".py":
+        word = re.compile(rf"\b{mutation.path.stem}\b")
+        files = {m for m in reach.modules() if word.search((tree.ROOT / m).read_text())}
+        left = [e for e in left if e.name.partition("::")[0] in files]
+    elif not counted:
         left = [e for e in left if e.binaries & binaries]
     elif in_macro(tree.ROOT / path, mutation.line):
         left = [e for e in left if e.executes(path, None)]
