@@ -315,8 +315,9 @@ def test_other_option(check, completed):
         for changes in [changes for options, changes in OTHERS if options is base]:
             ended = again(base, **changes)
             # The results of the first of two passes have another name.
-            message = "is missing, but" if "passes" in changes else "belongs to another job"
-            check(f"{changes}: refused", message not in ended.stderr
+            message = r"\w+=\S+: is missing, but \w+=\S+ has completed traces: restore it, " \
+                "or remove both" if "passes" in changes else "belongs to another job"
+            check(f"{changes}: refused", not re.search(message, ended.stderr)
                   and f"status {ended.returncode}: {ended.stderr}")
             check(f"{changes}: files", contents(folder, "") != before and "changed")
 
