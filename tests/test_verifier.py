@@ -248,7 +248,7 @@ def test_run(check, tmp_path):
                              ("echo no >&2; exit 2", "refuses: no"),
                              ("kill -9 $$", "crashes: SIGKILL"), ("exit 139", "crashes: SIGSEGV")):
         check.equal(script, runs.run(["/bin/sh", "-c", script], 60).failure(), expected)
-    # As mpirun does, it starts a process in a session of its own.
+    # The command starts a process in another session, which killing its group does not end.
     hung = runs.run(["/bin/sh", "-c", f"setsid sleep 61 & echo $! >{tmp_path}/id; sleep 60"], 1)
     check("hangs", not (hung.failure() or "").startswith("hangs") and hung)
     left = Path("/proc", (tmp_path / "id").read_text().strip(), "exe")

@@ -144,8 +144,8 @@ static long *plane_supports(const query *q, const scene *s)
     return supports;
 }
 
-/* A visibility in the order of its taps, of columns and then of rows. Programs that
- * sort by plane and fraction of a cell add alike terms one after the other. */
+/* An entry of the list of visibilities that is sorted by their taps. In this order,
+ * alike terms follow each other, as in programs that sort by plane and fraction. */
 typedef struct {
     const double complex *taps_u, *taps_v;
     int number;
